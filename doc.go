@@ -1,0 +1,2 @@
+// Package sanelite is a map of the module; it holds no code.
+package sanelite

@@ -1,0 +1,69 @@
+package capi
+
+import (
+	"context"
+	"sync"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// progressSteps is how many virtual machine steps pass between two looks at the context: some ten microseconds, far below
+// what a caller notices and far above what the look costs. https://www.sqlite.org/c3ref/progress_handler.html
+const progressSteps = 1000
+
+// handlers finds the Conn of a callback: C memory may not hold a Go pointer.
+var handlers = struct {
+	sync.RWMutex
+	next  uintptr
+	conns map[uintptr]*Conn
+}{conns: map[uintptr]*Conn{}}
+
+func (c *Conn) installProgressHandler() {
+	handlers.Lock()
+	handlers.next++
+	c.id = handlers.next
+	handlers.conns[c.id] = c
+	handlers.Unlock()
+	c.ArmProgressHandler()
+}
+
+// ArmProgressHandler sets the handler again after user code had the connection.
+func (c *Conn) ArmProgressHandler() {
+	lib.Xsqlite3_progress_handler(c.tls, c.db, progressSteps, cFunc(onProgress), c.id)
+}
+
+func (c *Conn) removeProgressHandler() {
+	handlers.Lock()
+	delete(handlers.conns, c.id)
+	handlers.Unlock()
+}
+
+func onProgress(_ *libc.TLS, id uintptr) int32 {
+	handlers.RLock()
+	c := handlers.conns[id]
+	handlers.RUnlock()
+	if c != nil && c.cause() != nil {
+		return 1 // the statement ends with SQLITE_INTERRUPT
+	}
+	return 0
+}
+
+// SetContext says whose statements run from now on. Only statements that are running when ctx ends are interrupted; one
+// that begins later under another context is never hit, as a late sqlite3_interrupt would. nil switches the look off.
+func (c *Conn) SetContext(ctx context.Context) { c.ctx = ctx }
+
+// Interrupt makes the running statement, and every later one, end with reason. It may be called from any goroutine and
+// is final: it is for handles that close.
+func (c *Conn) Interrupt(reason error) { c.stopped.Store(&reason) }
+
+// cause returns why the running statement must end, or nil.
+func (c *Conn) cause() error {
+	if c.ctx == nil {
+		return nil
+	}
+	if reason := c.stopped.Load(); reason != nil {
+		return *reason
+	}
+	return c.ctx.Err()
+}
