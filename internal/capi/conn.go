@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"modernc.org/libc"
@@ -19,6 +20,7 @@ type Conn struct {
 	db      uintptr // sqlite3*, owned by zombie
 	tls     *libc.TLS
 	zombie  *sqlite.Conn
+	path    string
 	word    uintptr // eight bytes of C memory for out parameters
 	main    uintptr // C string "main"
 	id      uintptr // key in the table of progress handlers
@@ -37,7 +39,7 @@ func Open(path string, flags sqlite.OpenFlags) (*Conn, error) {
 	if err != nil {
 		return nil, &sqlerr.Error{Code: sqlite.ErrCode(err), Message: err.Error(), Offset: -1, Op: "open"}
 	}
-	c := &Conn{zombie: z, tls: libc.NewTLS()}
+	c := &Conn{zombie: z, path: path, tls: libc.NewTLS()}
 	if c.db, err = handleOf(z); err == nil {
 		err = c.allocate()
 	}
@@ -82,10 +84,25 @@ func (c *Conn) newError(rc int32, sql, op string) error {
 		Op:      op,
 		Cause:   c.cause(),
 	}
+	if e.Cause == nil {
+		e.Cause = c.systemError(e.Code)
+	}
 	if sql != "" {
 		e.Offset = int(lib.Xsqlite3_error_offset(c.tls, c.db))
 	}
 	return e
+}
+
+// systemError returns what the operating system answered, for the failures that come from there, so that errors.Is finds
+// fs.ErrPermission and its like. https://www.sqlite.org/c3ref/system_errno.html
+func (c *Conn) systemError(code sqlite.ResultCode) error {
+	switch code.ToPrimary() {
+	case sqlite.ResultCantOpen, sqlite.ResultIOErr, sqlite.ResultFull:
+		if n := lib.Xsqlite3_system_errno(c.tls, c.db); n != 0 {
+			return syscall.Errno(n)
+		}
+	}
+	return nil
 }
 
 // SetBusyTimeout sets how long SQLite itself sleeps on a lock; 0 makes it answer SQLITE_BUSY at once.

@@ -11,3 +11,6 @@ func word(p uintptr) uintptr { return *(*uintptr)(pointer(p)) }
 
 // view is n bytes of C memory as a slice.
 func view(p uintptr, n int) []byte { return unsafe.Slice((*byte)(pointer(p)), n) }
+
+// int32At reads four bytes of C memory.
+func int32At(p uintptr) int32 { return *(*int32)(pointer(p)) }

@@ -67,3 +67,15 @@ func (c *Conn) cause() error {
 	}
 	return c.ctx.Err()
 }
+
+// OpenConnections counts the connections of this module that are open on path; for tests.
+func OpenConnections(path string) (n int) {
+	handlers.RLock()
+	defer handlers.RUnlock()
+	for _, c := range handlers.conns {
+		if c.path == path {
+			n++
+		}
+	}
+	return n
+}

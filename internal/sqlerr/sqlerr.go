@@ -3,6 +3,7 @@
 package sqlerr
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,7 +18,7 @@ type Error struct {
 	SQL     string            // text of the statement; empty where there was none
 	Offset  int               // byte offset of the offending token in SQL; -1 where SQLite does not know it
 	Op      string            // what was being done, for instance "commit"; empty for a statement
-	Cause   error             // why it was interrupted: the context's error or ErrClosed; nil otherwise
+	Cause   error             // the context's error or ErrClosed where that interrupted it, or the system's (a syscall.Errno); may be nil
 }
 
 // Error describes the failure in one line.
@@ -43,7 +44,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the reason of an interruption, so that errors.Is finds the context's error.
+// Unwrap returns the cause, so that errors.Is finds the context's error and fs.ErrPermission.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Is matches the sentinels of this package by result code.
@@ -131,3 +132,11 @@ func IsBusy(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code.ToPrimary() == sqlite.ResultBusy
 }
+
+// ErrNoRows matches sql.ErrNoRows too, so that code which moves here from database/sql keeps working.
+var ErrNoRows error = noRows{}
+
+type noRows struct{}
+
+func (noRows) Error() string { return "query returned no row" }
+func (noRows) Unwrap() error { return sql.ErrNoRows }

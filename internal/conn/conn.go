@@ -1,0 +1,194 @@
+// Package conn is one configured connection: opened, its pragmas set and verified, with its statement cache, its
+// transaction control and a check that user code left it as it was.
+package conn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/sanelite/sanelite/internal/capi"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+	"github.com/sanelite/sanelite/internal/stmtcache"
+	"github.com/sanelite/sanelite/internal/wait"
+	"github.com/sanelite/sanelite/pragma"
+)
+
+// Config says how the connections of a handle are opened. It is shared by them and not changed afterwards.
+type Config struct {
+	Path        string // absolute, or ":memory:"
+	Flags       sqlite.OpenFlags
+	Pragmas     pragma.Config
+	Setup       func(context.Context, *sqlite.Conn) error
+	Statements  int           // bound of the statement cache
+	BusyTimeout time.Duration // bound of every wait for a lock; negative: none
+	KeepWAL     bool          // the last Close leaves the write-ahead log to another program
+}
+
+// readOnly reports whether connections opened with cfg cannot write.
+func (cfg *Config) readOnly() bool { return cfg.Flags&sqlite.OpenReadOnly != 0 }
+
+// Conn is one connection, used by one goroutine at a time.
+type Conn struct {
+	*capi.Conn
+	Stmts *stmtcache.Cache
+
+	// Created is set when a CREATE statement ran: it may have made a temporary object.
+	Created bool
+
+	cfg     *Config
+	control control
+	tainted bool // something of a caller's is left on it
+
+	// What the connection is to look like whenever it changes hands.
+	pragmas   pragma.Config
+	databases []string
+}
+
+// Open opens and configures a connection, runs Setup and reads once, so that a file that is no database is found out now.
+func Open(ctx context.Context, cfg *Config) (_ *Conn, err error) {
+	raw, err := capi.Open(cfg.Path, cfg.Flags)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{Conn: raw, Stmts: stmtcache.New(raw, cfg.Statements), cfg: cfg}
+	defer func() {
+		if err != nil {
+			_ = c.Close()
+		}
+	}()
+	c.SetContext(ctx)
+	defer c.SetContext(nil)
+	if err := c.configure(ctx); err != nil {
+		return nil, err
+	}
+	if cfg.KeepWAL {
+		if err := c.SkipCheckpointOnClose(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.control.prepare(c.Conn); err != nil {
+		return nil, err
+	}
+	if err := c.setup(ctx); err != nil {
+		return nil, err
+	}
+	if c.pragmas, err = pragma.Read(c.Zombie()); err != nil {
+		return nil, err
+	}
+	c.databases, err = c.attached()
+	return c, err
+}
+
+// configure applies the pragmas. SQLite's own wait is switched off meanwhile and takes its configured value at the end.
+func (c *Conn) configure(ctx context.Context) error {
+	quick := c.cfg.Pragmas
+	quick.BusyTimeout = -1
+	apply := pragma.Apply
+	if c.cfg.readOnly() {
+		apply = pragma.ApplyReader
+	}
+	err := wait.Lock(ctx, c.cfg.BusyTimeout, "another connection's lock, to configure this one", func() error {
+		if err := apply(c.Zombie(), quick); err != nil {
+			return err
+		}
+		return c.readOnce()
+	})
+	if err != nil {
+		return err
+	}
+	c.SetBusyTimeout(c.cfg.Pragmas.BusyTimeout)
+	return nil
+}
+
+// readOnce reads the first page.
+func (c *Conn) readOnce() error {
+	s, _, err := c.Prepare("PRAGMA schema_version", false)
+	if err != nil {
+		return err
+	}
+	defer s.Finalize()
+	return s.Run()
+}
+
+// setup runs the user's Setup and refuses one that undoes what Options promise.
+func (c *Conn) setup(ctx context.Context) error {
+	if c.cfg.Setup == nil {
+		return nil
+	}
+	before, err := pragma.Read(c.Zombie())
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Setup(ctx, c.Zombie()); err != nil {
+		return fmt.Errorf("sqlite: Setup: %w", err)
+	}
+	c.ResetStrays()
+	if !c.Autocommit() {
+		return sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: Setup left a transaction open")
+	}
+	after, err := pragma.Read(c.Zombie())
+	if err != nil {
+		return err
+	}
+	if before != after {
+		return sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: Setup changed pragmas that Options.Pragmas governs (%s): set them there", difference(before, after))
+	}
+	c.ArmProgressHandler()
+	return nil
+}
+
+// attached lists the databases of the connection other than temp, with their files.
+func (c *Conn) attached() ([]string, error) {
+	var found []string
+	err := c.eachRow("PRAGMA database_list", func(s *capi.Stmt) {
+		if name := string(s.ColumnText(1)); name != "temp" {
+			found = append(found, name+"\x00"+string(s.ColumnText(2)))
+		}
+	})
+	return found, err
+}
+
+// OnlyMain reports that no other database is attached.
+func (c *Conn) OnlyMain() bool { return len(c.databases) == 1 }
+
+// Pragmas returns what the connection was given and had confirmed.
+func (c *Conn) Pragmas() pragma.Config { return c.pragmas }
+
+// eachRow runs sql, which is not cached, and calls fn for each row.
+func (c *Conn) eachRow(sql string, fn func(*capi.Stmt)) error {
+	s, _, err := c.Prepare(sql, false)
+	if err != nil {
+		return err
+	}
+	defer s.Finalize()
+	for {
+		row, err := s.Step()
+		if !row || err != nil {
+			return err
+		}
+		fn(s)
+	}
+}
+
+// RunOnce prepares, runs and forgets one statement of the library's own.
+func (c *Conn) RunOnce(sql string) error { return c.eachRow(sql, func(*capi.Stmt) {}) }
+
+// Query prepares, runs and forgets one statement of the library's own, and calls fn for each row.
+func (c *Conn) Query(sql string, fn func(*capi.Stmt)) error { return c.eachRow(sql, fn) }
+
+// Close finalizes all statements and closes the connection.
+func (c *Conn) Close() error {
+	c.SetContext(nil)
+	c.Stmts.Close()
+	c.control.finalize()
+	return c.Conn.Close()
+}
+
+func (c *Conn) sameDatabases() (bool, error) {
+	now, err := c.attached()
+	return slices.Equal(now, c.databases), err
+}

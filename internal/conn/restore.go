@@ -1,0 +1,120 @@
+package conn
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/sanelite/sanelite/internal/capi"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+	"github.com/sanelite/sanelite/pragma"
+)
+
+// Restore brings the connection back to its configured state after user code had it: statements reset, transaction rolled
+// back, temporary objects dropped, foreign databases detached, pragmas set again. The first error is for the one who left
+// it so; whole is false where the connection could not be restored and must be replaced.
+func (c *Conn) Restore() (report error, whole bool) {
+	c.SetContext(nil)
+	c.Zombie().SetInterrupt(nil)
+	c.ResetStrays()
+	if !c.Autocommit() {
+		c.Rollback()
+		report = sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: a transaction was left open on the connection and has been rolled back")
+	}
+	if c.Broken() || c.InTransaction() {
+		return sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: the connection was left with an open transaction, blob handle or backup"), false
+	}
+	c.ArmProgressHandler()
+	return report, c.restoreState() == nil
+}
+
+func (c *Conn) restoreState() error {
+	if err := c.detachOthers(); err != nil {
+		return err
+	}
+	if err := c.dropTemporary(); err != nil {
+		return err
+	}
+	now, err := pragma.Read(c.Zombie())
+	if err != nil || now == c.pragmas {
+		return err
+	}
+	apply := pragma.Apply
+	if c.cfg.readOnly() {
+		apply = pragma.ApplyReader
+	}
+	if err := apply(c.Zombie(), c.pragmas); err != nil {
+		return err
+	}
+	if now, err = pragma.Read(c.Zombie()); err == nil && now != c.pragmas {
+		err = sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: pragmas differ: %s", difference(c.pragmas, now))
+	}
+	return err
+}
+
+func (c *Conn) detachOthers() error {
+	same, err := c.sameDatabases()
+	if err != nil || same {
+		return err
+	}
+	now, err := c.attached()
+	if err != nil {
+		return err
+	}
+	known := strings.Join(c.databases, "\x01") + "\x01"
+	for _, db := range now {
+		name, _, _ := strings.Cut(db, "\x00")
+		if !strings.Contains(known, db+"\x01") {
+			if err := c.RunOnce("DETACH " + quote(name)); err != nil {
+				return err
+			}
+		}
+	}
+	if same, err = c.sameDatabases(); err == nil && !same {
+		err = sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: a database of Setup was detached")
+	}
+	return err
+}
+
+// ForgetTemporary drops temporary objects if any may have been made since it was called last. A failure makes the
+// connection Broken: it is no reason to call a commit failed.
+func (c *Conn) ForgetTemporary() {
+	if c.Created && c.dropTemporary() != nil {
+		c.tainted = true
+	}
+}
+
+// dropTemporary drops the temporary objects of the connection: they must not be seen by the next caller, whose names they
+// would shadow. Triggers and views go first, since dropping a table drops its indexes and triggers with it.
+func (c *Conn) dropTemporary() error {
+	c.Created = false
+	for _, kind := range []string{"trigger", "view", "table"} {
+		var names []string
+		err := c.eachRow("SELECT name FROM temp.sqlite_schema WHERE type = '"+kind+"' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+			func(s *capi.Stmt) { names = append(names, string(s.ColumnText(0))) })
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := c.RunOnce("DROP " + strings.ToUpper(kind) + " IF EXISTS temp." + quote(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// quote makes an SQL identifier of name. https://www.sqlite.org/lang_keywords.html
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// difference names the fields in which two configurations differ.
+func difference(want, got pragma.Config) string {
+	var parts []string
+	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
+	for i := range w.NumField() {
+		if a, b := w.Field(i).Interface(), g.Field(i).Interface(); a != b {
+			parts = append(parts, fmt.Sprintf("%s: wanted %v, got %v", w.Type().Field(i).Name, a, b))
+		}
+	}
+	return strings.Join(parts, "; ")
+}

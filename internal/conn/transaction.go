@@ -1,0 +1,121 @@
+package conn
+
+import (
+	"context"
+
+	"github.com/sanelite/sanelite/internal/capi"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+	"github.com/sanelite/sanelite/internal/wait"
+)
+
+const lockOfOthers = "a lock of another connection or process"
+
+// control holds the statements that begin and end transactions, prepared once. This is the one place that does either.
+type control struct {
+	begin, immediate, commit, rollback, version *capi.Stmt
+}
+
+func (k *control) each(fn func(**capi.Stmt, string) error) error {
+	for _, s := range []struct {
+		stmt **capi.Stmt
+		sql  string
+	}{
+		{&k.begin, "BEGIN"},
+		{&k.immediate, "BEGIN IMMEDIATE"},
+		{&k.commit, "COMMIT"},
+		{&k.rollback, "ROLLBACK"},
+		{&k.version, "PRAGMA schema_version"},
+	} {
+		if err := fn(s.stmt, s.sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *control) prepare(c *capi.Conn) error {
+	return k.each(func(s **capi.Stmt, sql string) (err error) {
+		*s, _, err = c.Prepare(sql, true)
+		return err
+	})
+}
+
+func (k *control) finalize() {
+	_ = k.each(func(s **capi.Stmt, _ string) error {
+		if *s != nil {
+			(*s).Finalize()
+			*s = nil
+		}
+		return nil
+	})
+}
+
+// BeginRead opens a read transaction and fixes its snapshot by a first read.
+func (c *Conn) BeginRead(ctx context.Context) error {
+	if err := c.control.begin.Run(); err != nil {
+		return err
+	}
+	// A bare BEGIN takes no lock: the first statement does. https://www.sqlite.org/lang_transaction.html
+	if err := c.lock(ctx, c.control.version); err != nil {
+		c.Rollback()
+		return err
+	}
+	return nil
+}
+
+// EndRead closes a read transaction. There is nothing to lose, so no error either: one that cannot be committed is
+// rolled back.
+func (c *Conn) EndRead() {
+	c.SetContext(nil)
+	if c.Autocommit() {
+		return // SQLite rolled back by itself
+	}
+	if err := c.control.commit.Run(); err != nil {
+		c.Rollback()
+	}
+}
+
+// BeginWrite opens a write transaction and takes the write lock at once, so that no later statement can fail for want of
+// it. It waits for locks of other connections and processes.
+func (c *Conn) BeginWrite(ctx context.Context) error {
+	return c.lock(ctx, c.control.immediate)
+}
+
+// lock runs a statement that takes a lock, and waits for it in Go. In a rollback journal COMMIT is one of them.
+func (c *Conn) lock(ctx context.Context, s *capi.Stmt) error {
+	c.SetBusyTimeout(0)
+	err := s.Run()
+	if err != nil && sqlerr.IsBusy(err) {
+		err = wait.Lock(ctx, c.cfg.BusyTimeout, lockOfOthers, s.Run)
+	}
+	c.SetBusyTimeout(c.pragmas.BusyTimeout)
+	return err
+}
+
+// Commit ends the write transaction. Once it has begun it is not interrupted: the answer is the truth. On an error the
+// transaction has been rolled back.
+func (c *Conn) Commit(ctx context.Context) error {
+	c.SetContext(nil)
+	err := c.lock(ctx, c.control.commit)
+	if err != nil {
+		c.Rollback()
+	}
+	return err
+}
+
+// Rollback undoes the transaction, whatever its context says. After it the connection is in autocommit mode or Broken.
+func (c *Conn) Rollback() {
+	c.SetContext(nil)
+	if c.Autocommit() {
+		return // nothing is open: SQLite may roll back by itself, https://www.sqlite.org/lang_transaction.html
+	}
+	if err := c.control.rollback.Run(); err != nil {
+		// A read that is still active cannot stop a rollback; whatever else did is given a second chance without it.
+		c.ResetStrays()
+		_ = c.control.rollback.Run()
+	}
+}
+
+// Broken reports that a transaction could not be ended, or that something of a caller's could not be removed. Such a
+// connection must be closed and replaced.
+func (c *Conn) Broken() bool { return c.tainted || !c.Autocommit() }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package netfs
+
+func check(string) (Kind, string, error) { return Local, "", nil }

@@ -1,0 +1,97 @@
+package sqlitex
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sanelite/sanelite/internal/conn"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+)
+
+// closeGrace is how long CloseContext lets interrupted functions return before it gives up on them.
+const closeGrace = time.Second
+
+// Close closes the handle: new calls answer ErrClosed from now on, running ones finish first, readers close before the
+// writer, so that SQLite copies and removes the write-ahead log. It may be called several times and by several goroutines;
+// all get the same answer when it is done. Called from inside a Read, Write, ReadConn or WriteConn of the same handle,
+// for which it would wait, it changes nothing and returns an error.
+//
+// Close waits for the functions that run, however long they take; CloseContext has a bound.
+func (db *DB) Close() error { return db.CloseContext(context.Background()) }
+
+// CloseContext is Close with a bound: when ctx ends, the statements that still run are interrupted, and their callers get
+// ErrClosed. A function that is not in a statement then ends at its next one; the handle is released when the last
+// has returned, even where CloseContext has returned the context's error before.
+func (db *DB) CloseContext(ctx context.Context) error {
+	if db.queue.HeldByMe() || db.readers != nil && db.readers.HeldByMe() {
+		return sqlerr.Wrapf(ErrBusy, "sqlite: Close was called inside a transaction of the same handle, for which it would wait")
+	}
+	db.closing.Do(func() { go db.release() })
+	select {
+	case <-db.closed:
+		return db.closeErr
+	case <-ctx.Done():
+	}
+	db.interrupt.Do(db.interruptAll)
+	// What runs in SQLite ends within microseconds now. What does not cannot be ended from outside.
+	grace := time.NewTimer(closeGrace)
+	defer grace.Stop()
+	select {
+	case <-db.closed:
+		return db.closeErr
+	case <-grace.C:
+		return fmt.Errorf("sqlite: close: functions that use the handle have not returned: %w", ctx.Err())
+	}
+}
+
+// release waits until nobody uses the handle and closes the connections. It runs once.
+func (db *DB) release() {
+	db.stopMaintenance()
+	writerFree := db.queue.Close()
+	if db.readers != nil {
+		<-db.readers.Close()
+	}
+	<-writerFree
+	if c := db.writer.Load(); c != nil {
+		db.optimizeAtClose(c)
+		db.closeErr = c.Close()
+	}
+	if db.stopLogging != nil {
+		db.stopLogging()
+	}
+	close(db.closed)
+}
+
+// optimizeAtClose is for the queries that this handle has seen. It is bounded by analysis_limit, and no reason to call a
+// Close failed.
+func (db *DB) optimizeAtClose(c *conn.Conn) {
+	c.SetBusyTimeout(0)
+	if err := c.RunOnce("PRAGMA optimize"); err != nil {
+		db.log(context.Background(), "optimize at close", err)
+	}
+}
+
+// abandon releases what an Open that failed has opened.
+func (db *DB) abandon() {
+	db.stopMaintenance()
+	if db.readers != nil {
+		<-db.readers.Close()
+	}
+	if c := db.writer.Load(); c != nil {
+		_ = c.Close()
+	}
+	if db.stopLogging != nil {
+		db.stopLogging()
+	}
+}
+
+// interruptAll ends the statements that run, and all that their functions still begin.
+func (db *DB) interruptAll() {
+	if db.readers != nil {
+		db.readers.Interrupt(ErrClosed)
+	}
+	if c := db.writer.Load(); c != nil {
+		c.Interrupt(ErrClosed)
+	}
+}

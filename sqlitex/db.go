@@ -1,0 +1,105 @@
+package sqlitex
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sanelite/sanelite/internal/conn"
+	"github.com/sanelite/sanelite/internal/readers"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+	"github.com/sanelite/sanelite/internal/writer"
+)
+
+// DB is a handle on one database: one connection that writes, and a pool of connections that read. It is safe for use by
+// any number of goroutines, which never see SQLITE_BUSY from each other. A program opens it once and keeps it.
+type DB struct {
+	path   string
+	opts   Options // resolved
+	memory bool
+
+	queue  writer.Queue
+	writer atomic.Pointer[conn.Conn] // belongs to whoever holds the queue; nil in ReadOnly, and after it broke until it is needed again
+
+	readers *readers.Pool   // nil for a memory database
+	alone   *readers.Reader // the writer as a reader, for a memory database
+
+	stopLogging func()
+
+	maintenance struct {
+		sync.Mutex
+		optimize *time.Timer
+		stopped  bool
+	}
+
+	closing   sync.Once
+	closeErr  error         // valid once closed is closed
+	closed    chan struct{} // closed when everything has been released
+	interrupt sync.Once
+}
+
+// Path returns the absolute path of the database file, or ":memory:".
+func (db *DB) Path() string { return db.path }
+
+// acquireReader returns a reader for one call. It does nothing when ctx is done.
+func (db *DB) acquireReader(ctx context.Context) (*readers.Reader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if db.memory {
+		if err := db.queue.Acquire(ctx, db.opts.BusyTimeout); err != nil {
+			return nil, err
+		}
+		return db.alone, nil
+	}
+	return db.readers.Get(ctx)
+}
+
+// releaseReader returns it, or closes it where it can no longer be trusted.
+func (db *DB) releaseReader(r *readers.Reader) {
+	switch {
+	case db.memory:
+		db.queue.Release()
+	case r.Conn.Broken():
+		db.readers.Discard(r)
+	default:
+		db.readers.Put(r)
+	}
+}
+
+// acquireWriter returns the connection that writes, when its turn has come. It does nothing when ctx is done.
+func (db *DB) acquireWriter(ctx context.Context) (*conn.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if db.opts.Mode == ReadOnly {
+		return nil, sqlerr.Wrapf(ErrReadOnly, "sqlite: %s was opened read-only", db.path)
+	}
+	if err := db.queue.Acquire(ctx, db.opts.BusyTimeout); err != nil {
+		return nil, err
+	}
+	c := db.writer.Load()
+	if c == nil {
+		var err error
+		if c, err = db.openWriter(ctx); err != nil {
+			db.queue.Release()
+			return nil, err
+		}
+		db.writer.Store(c)
+	}
+	return c, nil
+}
+
+// releaseWriter lets the next one write.
+func (db *DB) releaseWriter() {
+	if db.writer.Load().Broken() && !db.memory {
+		db.dropWriter()
+	}
+	db.queue.Release()
+}
+
+// dropWriter closes the connection that writes; the next one to need it opens another.
+func (db *DB) dropWriter() {
+	_ = db.writer.Swap(nil).Close()
+}
