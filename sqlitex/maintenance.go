@@ -100,7 +100,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db.giveUp(r)
+	db.giveUp(r, nil)
 	return nil
 }
 

@@ -16,17 +16,17 @@ func One[T any](ctx context.Context, db *DB, sql string, args ...any) (v T, err 
 	if err != nil {
 		return v, err
 	}
-	defer db.giveUp(r)
+	defer func() { db.giveUp(r, err) }()
 	return query.One[T](r.Conn, false, sql, args)
 }
 
 // All is One for any number of rows. Without rows the slice is empty and not nil.
-func All[T any](ctx context.Context, db *DB, sql string, args ...any) ([]T, error) {
+func All[T any](ctx context.Context, db *DB, sql string, args ...any) (rows []T, err error) {
 	r, err := db.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer db.giveUp(r)
+	defer func() { db.giveUp(r, err) }()
 	return query.All[T](r.Conn, false, sql, args)
 }
 
@@ -41,7 +41,7 @@ func Each[T any](ctx context.Context, db *DB, sql string, args ...any) iter.Seq2
 			yield(zero, err)
 			return
 		}
-		defer db.giveUp(r)
+		defer func() { db.giveUp(r, err) }()
 		rows, err := query.Open[T](r.Conn, false, sql, args)
 		if err != nil {
 			yield(zero, err)
@@ -49,8 +49,9 @@ func Each[T any](ctx context.Context, db *DB, sql string, args ...any) iter.Seq2
 		}
 		defer func() { _ = rows.Close() }()
 		for {
-			v, ok, err := rows.Next()
-			if err != nil {
+			var v T
+			var ok bool
+			if v, ok, err = rows.Next(); err != nil {
 				yield(zero, err)
 				return
 			}
@@ -94,7 +95,7 @@ func (db *DB) snapshot(ctx context.Context) (*readers.Reader, error) {
 	return r, nil
 }
 
-func (db *DB) giveUp(r *readers.Reader) {
-	r.Snapshot.Release()
+func (db *DB) giveUp(r *readers.Reader, err error) {
+	r.Snapshot.Release(err)
 	db.releaseReader(r)
 }

@@ -18,6 +18,8 @@ type ReaderStats struct {
 	Acquired int64         // reads begun
 	Waits    int64         // of these, how many had to wait for a reader
 	Opened   int64         // connections opened
+	Reused   int64         // reads that took the snapshot of the one before, since nothing had been committed
+	Keeping  bool          // snapshots can be kept that way: a write-ahead log, nothing attached
 }
 
 // WriterStats tells about the connection that writes and the queue before it.

@@ -21,7 +21,7 @@ func RunRead(ctx context.Context, c *conn.Conn, s *snapshot.Snapshot, fn func(*R
 		if failure := r.t.end(); err == nil {
 			err = failure
 		}
-		s.Release()
+		s.Release(err)
 	}()
 	return fn(r)
 }

@@ -13,7 +13,7 @@ import (
 // one SQL text, however many elements. https://www.sqlite.org/json1.html#jeach
 //
 // Elements are stored as they would be alone, a time as its text and nil as null. Those that JSON cannot carry exactly are
-// an error: blobs, infinities, text that is no UTF-8 or holds a NUL. A nil slice is the empty array.
+// an error: blobs, infinities, text that is no UTF-8. A nil slice is the empty array.
 type List struct{ V any }
 
 var (
@@ -21,7 +21,6 @@ var (
 	errListInf  = errors.New("an infinity cannot be in a list: JSON has none")
 	errListUTF8 = errors.New("text that is not UTF-8 cannot be in a list: JSON has none")
 	errListList = errors.New("a list cannot be in a list")
-	errListNUL  = errors.New("text with a NUL cannot be in a list")
 )
 
 func (v *value) list(slice any) error {
@@ -82,8 +81,6 @@ func appendString(b []byte, s string) ([]byte, error) {
 	b = append(b, '"')
 	for i := range len(s) {
 		switch c := s[i]; {
-		case c == 0:
-			return b, errListNUL
 		case c < ' ':
 			b = append(b, `\u00`...)
 			b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])

@@ -46,6 +46,7 @@ type Conn struct {
 	// What the connection is to look like whenever it changes hands.
 	pragmas   pragma.Config
 	databases []string
+	exclusive bool // locking_mode = EXCLUSIVE, which Setup may have chosen
 }
 
 // Open opens and configures a connection, runs Setup and reads once, so that a file that is no database is found out now.
@@ -79,7 +80,10 @@ func Open(ctx context.Context, cfg *Config) (_ *Conn, err error) {
 	if c.pragmas, err = pragma.Read(c.Zombie()); err != nil {
 		return nil, err
 	}
-	c.databases, err = c.attached()
+	if c.databases, err = c.attached(); err != nil {
+		return nil, err
+	}
+	err = c.eachRow("PRAGMA locking_mode", func(s *capi.Stmt) { c.exclusive = string(s.ColumnText(0)) != "normal" })
 	return c, err
 }
 
@@ -154,6 +158,9 @@ func (c *Conn) attached() ([]string, error) {
 
 // OnlyMain reports that no other database is attached.
 func (c *Conn) OnlyMain() bool { return len(c.databases) == 1 }
+
+// SharesLocks reports that locks are taken per transaction, not for good. https://www.sqlite.org/pragma.html#pragma_locking_mode
+func (c *Conn) SharesLocks() bool { return !c.exclusive }
 
 // Pragmas returns what the connection was given and had confirmed.
 func (c *Conn) Pragmas() pragma.Config { return c.pragmas }

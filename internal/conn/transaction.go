@@ -64,7 +64,7 @@ func (c *Conn) BeginRead(ctx context.Context) error {
 }
 
 // EndRead closes a read transaction. There is nothing to lose, so no error either: one that cannot be committed is
-// rolled back.
+// rolled back, and a statement that user code left active, which would keep the snapshot, is reset.
 func (c *Conn) EndRead() {
 	c.SetContext(nil)
 	if c.Autocommit() {
@@ -72,6 +72,10 @@ func (c *Conn) EndRead() {
 	}
 	if err := c.control.commit.Run(); err != nil {
 		c.Rollback()
+	}
+	if c.InTransaction() {
+		c.ResetStrays()
+		c.tainted = c.InTransaction()
 	}
 }
 
@@ -113,9 +117,10 @@ func (c *Conn) Rollback() {
 		// A read that is still active cannot stop a rollback; whatever else did is given a second chance without it.
 		c.ResetStrays()
 		_ = c.control.rollback.Run()
+		c.tainted = !c.Autocommit()
 	}
 }
 
 // Broken reports that a transaction could not be ended, or that something of a caller's could not be removed. Such a
 // connection must be closed and replaced.
-func (c *Conn) Broken() bool { return c.tainted || !c.Autocommit() }
+func (c *Conn) Broken() bool { return c.tainted }

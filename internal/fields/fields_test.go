@@ -101,13 +101,13 @@ func TestATagWithoutSenseIsAnError(t *testing.T) {
 	}
 }
 
-type list struct {
-	*list
+type Node struct {
+	*Node
 	Value int
 }
 
 func TestATypeThatEmbedsAPointerToItselfEnds(t *testing.T) {
-	s, err := Of(reflect.TypeFor[list]())
+	s, err := Of(reflect.TypeFor[Node]())
 	require.NoError(t, err)
 	f, err := s.Field("value")
 	require.NoError(t, err)

@@ -24,8 +24,14 @@ type Reader struct {
 	rested    int // sweeps since it was put
 }
 
-// New returns a reader around c, which need not belong to a pool.
-func New(c *conn.Conn) *Reader { return &Reader{Conn: c, Snapshot: snapshot.Of(c)} }
+// New returns a reader around c that belongs to no pool and keeps no snapshot.
+func New(c *conn.Conn) *Reader { return &Reader{Conn: c, Snapshot: snapshot.Of(c, nil)} }
+
+// close closes the connection.
+func (r *Reader) close() {
+	r.Snapshot.GiveUp()
+	_ = r.Conn.Close()
+}
 
 // Config says how large a pool may become.
 type Config struct {
@@ -37,7 +43,8 @@ type Config struct {
 
 // Pool hands out readers.
 type Pool struct {
-	cfg Config
+	cfg  Config
+	keep snapshot.Keep
 
 	mu      sync.Mutex // guards all below; connections are opened and closed outside of it
 	idle    []*Reader  // the last one was used last
@@ -46,6 +53,7 @@ type Pool struct {
 	closing int            // connections being closed
 	waiting []chan *Reader // in order of arrival; nil means "try again"
 	sweep   *time.Timer    // armed while readers are idle
+	tick    *time.Timer    // armed while a snapshot may be kept
 	closed  bool
 	drained chan struct{} // closed when the pool is closed and all readers are back
 	stats   Stats
@@ -61,6 +69,8 @@ type Stats struct {
 	Acquired int64
 	Waits    int64
 	Opened   int64 // connections opened, replacements included
+	Reused   int64 // uses that found their snapshot still current
+	Keeping  bool  // the last reader opened can keep snapshots
 }
 
 // NewPool returns an empty pool.
@@ -115,7 +125,8 @@ func (p *Pool) open(ctx context.Context) (*Reader, error) {
 		return nil, err
 	}
 	p.stats.Opened++
-	r := New(c)
+	r := &Reader{Conn: c, Snapshot: snapshot.Of(c, &p.keep)}
+	p.stats.Keeping = r.Snapshot.Keeps()
 	p.lend(r)
 	return r, nil
 }
@@ -165,6 +176,12 @@ func (p *Pool) Put(r *Reader) {
 	}
 	defer p.mu.Unlock()
 	p.takeBack(r)
+	if r.Snapshot.Reused() {
+		p.stats.Reused++
+	}
+	if r.Snapshot.Kept() {
+		p.armTick()
+	}
 	if ch := p.next(); ch != nil {
 		p.lend(r)
 		ch <- r
@@ -177,7 +194,7 @@ func (p *Pool) Put(r *Reader) {
 
 // Discard closes a reader that must not be used again; a later Get opens another.
 func (p *Pool) Discard(r *Reader) {
-	_ = r.Conn.Close()
+	r.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.takeBack(r)
@@ -200,8 +217,10 @@ func (p *Pool) Close() (drained <-chan struct{}) {
 		return p.drained
 	}
 	p.closed = true
-	if p.sweep != nil {
-		p.sweep.Stop()
+	for _, t := range []*time.Timer{p.sweep, p.tick} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	idle := p.idle
 	p.idle = nil
@@ -302,7 +321,7 @@ func (p *Pool) forget(ch chan *Reader) bool {
 // closeAll closes readers that have left the lists and were counted in closing.
 func (p *Pool) closeAll(readers []*Reader) {
 	for _, r := range readers {
-		_ = r.Conn.Close()
+		r.close()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

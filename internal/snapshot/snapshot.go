@@ -1,31 +1,121 @@
 // Package snapshot holds the read transaction of a reader: what its statements see is one state of the database, which
-// contains every commit that had succeeded before Acquire was called.
+// contains every commit that had succeeded before Acquire was called, in this process or another.
+//
+// Half of the cost of a small read is taking and dropping the read lock of the write-ahead log, two system calls. A snapshot
+// is therefore kept open between uses and taken again while it is still the newest: as long as the header of the WAL-index
+// in shared memory is word for word the one of the snapshot, nobody has committed. SQLite decides by the same comparison
+// whether a new transaction has to look at anything anew.
 package snapshot
 
 import (
 	"context"
+	"errors"
 
+	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/conn"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+	"github.com/sanelite/sanelite/pragma"
 )
 
-// Snapshot is the read transaction of one connection.
+// Snapshot is the read transaction of one connection. It is used by whoever has the connection.
 type Snapshot struct {
-	conn *conn.Conn
+	conn  *conn.Conn
+	keep  *Keep
+	index *capi.WALIndex // nil: the transaction is closed after every use
+
+	open   bool
+	header capi.Header // of the open transaction, where known
+	known  bool
+	epoch  uint32 // of keep, when the transaction was begun
+
+	reused bool // the last Acquire found the snapshot current
 }
 
-// Of returns the snapshot of c, not yet taken.
-func Of(c *conn.Conn) Snapshot { return Snapshot{conn: c} }
+// Of returns the snapshot of c, not yet taken. With a nil keep it is never kept.
+//
+// Keeping needs a write-ahead log in shared memory whose header covers all that c can see: not with
+// locking_mode = EXCLUSIVE, which has no shared memory, and not with a second database attached.
+func Of(c *conn.Conn, keep *Keep) Snapshot {
+	s := Snapshot{conn: c, keep: keep}
+	if keep != nil && c.Pragmas().JournalMode == pragma.JournalWAL && c.OnlyMain() && c.SharesLocks() {
+		s.index = c.WALIndex()
+	}
+	return s
+}
 
 // Acquire takes the newest snapshot. It waits for locks of other connections, bounded by ctx and the busy timeout. Until
 // Release, statements end when ctx does.
 func (s *Snapshot) Acquire(ctx context.Context) error {
 	s.conn.SetContext(ctx)
-	if err := s.conn.BeginRead(ctx); err != nil {
+	if s.current() {
+		s.reused = true
+		return nil
+	}
+	s.reused = false
+	s.GiveUp()
+	s.conn.SetContext(ctx)
+	if err := s.renew(ctx); err != nil {
 		s.conn.SetContext(nil)
 		return err
 	}
 	return nil
 }
 
-// Release gives the snapshot up.
-func (s *Snapshot) Release() { s.conn.EndRead() }
+// current reports whether the transaction that is open may be used again: its header is known, still the newest, and
+// not too old to go on pinning the log.
+func (s *Snapshot) current() bool {
+	return s.open && s.known && s.keep.fresh(s.epoch) && s.index.Is(&s.header)
+}
+
+func (s *Snapshot) renew(ctx context.Context) error {
+	if s.index == nil {
+		err := s.conn.BeginRead(ctx)
+		s.open = err == nil
+		return err
+	}
+	s.epoch = s.keep.now()
+	before, okBefore := s.index.Load()
+	if err := s.conn.BeginRead(ctx); err != nil {
+		return err
+	}
+	s.open = true
+	if s.header, s.known = s.conn.SnapshotHeader(); s.known {
+		return nil
+	}
+	// A log without a commit has no snapshot to ask for. Then the header counts if it was the same, and whole, before the
+	// transaction began and after it had read.
+	after, okAfter := s.index.Load()
+	s.header, s.known = before, okBefore && okAfter && before == after && before.Valid()
+	return nil
+}
+
+// Release ends a use, which failed with err or succeeded. The transaction stays open if it may be kept.
+func (s *Snapshot) Release(err error) {
+	var sqlite *sqlerr.Error
+	if s.index == nil || !s.known || s.conn.Autocommit() || s.keep.suspended() || err != nil && errors.As(err, &sqlite) {
+		s.GiveUp() // after an error SQLite may have rolled back by itself
+		return
+	}
+	s.conn.SetContext(nil)
+}
+
+// GiveUp closes the transaction.
+func (s *Snapshot) GiveUp() {
+	if s.open {
+		s.conn.EndRead()
+		s.open, s.known = false, false
+	}
+	s.conn.SetContext(nil)
+}
+
+// Kept reports whether a transaction is open between uses.
+func (s *Snapshot) Kept() bool { return s.open }
+
+// Reused reports whether the last Acquire found the snapshot current.
+func (s *Snapshot) Reused() bool { return s.reused }
+
+// Keeps reports whether this snapshot can be kept at all.
+func (s *Snapshot) Keeps() bool { return s.index != nil }
+
+// Expired reports whether an open transaction has been kept for as long as it may.
+func (s *Snapshot) Expired() bool { return s.open && !s.keep.fresh(s.epoch) }

@@ -1,0 +1,46 @@
+package readers
+
+import (
+	"time"
+
+	"github.com/sanelite/sanelite/internal/snapshot"
+)
+
+// armTick starts the timer that bounds the age of kept snapshots. It runs only while one may be kept.
+func (p *Pool) armTick() {
+	if p.tick == nil {
+		p.tick = time.AfterFunc(snapshot.Tick, p.onTick)
+	}
+}
+
+func (p *Pool) onTick() {
+	p.keep.Tick()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tick = nil
+	if p.closed {
+		return
+	}
+	kept := len(p.out) > 0 // readers in use look at the epoch themselves
+	for _, r := range p.idle {
+		if r.Snapshot.Expired() {
+			r.Snapshot.GiveUp() // one system call
+		}
+		kept = kept || r.Snapshot.Kept()
+	}
+	if kept {
+		p.armTick()
+	}
+}
+
+// SuspendSnapshots closes the snapshots of idle readers and lets none be kept until the returned function is called: the log
+// can then start over as soon as the reads that run have ended.
+func (p *Pool) SuspendSnapshots() (resume func()) {
+	p.keep.Suspend()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.idle {
+		r.Snapshot.GiveUp()
+	}
+	return p.keep.Resume
+}

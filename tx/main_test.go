@@ -1,0 +1,9 @@
+package tx_test
+
+import (
+	"testing"
+
+	"github.com/sanelite/sanelite/internal/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m, nil) }
