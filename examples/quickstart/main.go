@@ -17,14 +17,14 @@ import (
 	"github.com/sanelite/sanelite/tx"
 )
 
-const schema = `CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL, written_at TEXT NOT NULL) STRICT`
-const insert = `INSERT INTO notes (body, written_at) VALUES (?, ?) RETURNING id`
-const byID = `SELECT id, body, written_at FROM notes WHERE id = ?`
+const (
+	insert = `INSERT INTO notes (body) VALUES (?) RETURNING id`
+	byID   = `SELECT id, body FROM notes WHERE id = ?`
+)
 
 type note struct {
-	ID        int64
-	Body      string
-	WrittenAt time.Time // column written_at
+	ID   int64
+	Body string
 }
 
 func main() {
@@ -51,10 +51,10 @@ func run(ctx context.Context, out io.Writer, path string) error {
 
 	// A write transaction with a typed result: committed when the function returns nil, and only then.
 	id, err := tx.Write(ctx, db, func(w *tx.Writer) (int64, error) {
-		if err := w.Script(schema); err != nil {
+		if err := w.Script(`CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT`); err != nil {
 			return 0, err
 		}
-		return tx.One[int64](w, insert, "hello", time.Now())
+		return tx.One[int64](w, insert, "hello")
 	})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func run(ctx context.Context, out io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "read         note %d, still there: %q of %s\n", n.ID, n.Body, n.WrittenAt.Format(time.TimeOnly))
+	fmt.Fprintf(out, "read         note %d, still there: %q\n", n.ID, n.Body)
 
 	// Many at once: they wait for each other, never see SQLITE_BUSY, and each finds at once what it wrote.
 	const goroutines, writes, readsPerWrite = 8, 250, 20
@@ -80,7 +80,7 @@ func run(ctx context.Context, out io.Writer, path string) error {
 	for range goroutines {
 		all.Go(func() {
 			for range writes {
-				id, err := sqlitex.ExecOne[int64](ctx, db, insert, "burst", time.Now())
+				id, err := sqlitex.ExecOne[int64](ctx, db, insert, "burst")
 				for i := 0; i < readsPerWrite && err == nil; i++ {
 					_, err = sqlitex.One[note](ctx, db, byID, id)
 				}
