@@ -31,6 +31,7 @@ func (db *DB) ReadConn(ctx context.Context, fn func(c *sqlite.Conn) error) (err 
 		db.releaseReader(r)
 	}()
 	r.Snapshot.GiveUp()
+	r.Snapshot.Forget()
 	return db.lend(ctx, r.Conn, true, fn)
 }
 

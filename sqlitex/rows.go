@@ -47,7 +47,7 @@ func Each[T any](ctx context.Context, db *DB, sql string, args ...any) iter.Seq2
 			yield(zero, err)
 			return
 		}
-		defer func() { _ = rows.Close() }()
+		defer rows.Close()
 		for {
 			var v T
 			var ok bool

@@ -1,11 +1,22 @@
 package sqlitex
 
-import "time"
+import (
+	"time"
+
+	"github.com/sanelite/sanelite/internal/pagecache"
+)
 
 // Stats are figures of a handle. Counters begin at Open.
 type Stats struct {
 	Readers ReaderStats
 	Writer  WriterStats
+
+	// PageCache names the page cache that all connections of the process use: this module's, which needs no lock and survives
+	// commits, or SQLite's own where the environment variable SANELITE_PAGECACHE says "builtin", or where another package
+	// had initialised SQLite before the first Open. "plain" is this module's without surviving commits.
+	PageCache string
+	// PageCacheBytes is the memory that pages take in the whole process; 0 for SQLite's own cache, which cannot tell.
+	PageCacheBytes int64
 }
 
 // ReaderStats tells about the connections that read.
@@ -18,8 +29,16 @@ type ReaderStats struct {
 	Acquired int64         // reads begun
 	Waits    int64         // of these, how many had to wait for a reader
 	Opened   int64         // connections opened
-	Reused   int64         // reads that took the snapshot of the one before, since nothing had been committed
-	Keeping  bool          // snapshots can be kept that way: a write-ahead log, nothing attached
+
+	Snapshots SnapshotStats
+}
+
+// SnapshotStats tells how readers came by their snapshots.
+type SnapshotStats struct {
+	Kept          bool  // they are kept open between reads: that takes a write-ahead log and no attached database
+	Reused        int64 // reads that took the snapshot of the one before, since nothing had been committed
+	CacheSurvived int64 // new snapshots that kept the reader's page cache, but for the pages that had changed
+	CacheDropped  int64 // new snapshots that had to drop it, mostly since the write-ahead log had started over
 }
 
 // WriterStats tells about the connection that writes and the queue before it.
@@ -34,9 +53,22 @@ type WriterStats struct {
 
 // Stats returns the figures of this moment. It is cheap, and does not touch the file.
 func (db *DB) Stats() Stats {
-	s := Stats{Writer: WriterStats(db.queue.Stats())}
-	if db.readers != nil {
-		s.Readers = ReaderStats(db.readers.Stats())
+	s := Stats{
+		Writer:         WriterStats(db.queue.Stats()),
+		PageCache:      pagecache.Installed().String(),
+		PageCacheBytes: pagecache.Allocated(),
+	}
+	if db.readers == nil {
+		return s
+	}
+	r := db.readers.Stats()
+	s.Readers = ReaderStats{
+		Open: r.Open, InUse: r.InUse, Max: r.Max, Waiting: r.Waiting, Oldest: r.Oldest,
+		Acquired: r.Acquired, Waits: r.Waits, Opened: r.Opened,
+		Snapshots: SnapshotStats{
+			Kept: r.Keeping, Reused: r.Snapshots.Reused,
+			CacheSurvived: r.Snapshots.Survived, CacheDropped: r.Snapshots.Dropped,
+		},
 	}
 	return s
 }

@@ -6,11 +6,10 @@ import "github.com/sanelite/sanelite/internal/query"
 // dropped. It stops at the first error, whose SQL begins with the statement that failed; what ran before stays part of
 // the transaction, so return the error to undo it.
 func (w *Writer) Script(sql string) error {
-	t := w.transaction()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.usable(); err != nil {
+	t, err := w.enter()
+	if err != nil {
 		return err
 	}
+	defer t.mu.Unlock()
 	return t.watch(query.Script(t.conn, sql))
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/sanelite/sanelite/internal/conn"
-	"github.com/sanelite/sanelite/internal/query"
+	"github.com/sanelite/sanelite/internal/sqlerr"
 )
 
 // transaction is what a Reader and a Writer have in common. It is made anew for each transaction and never used again: a
@@ -17,9 +17,19 @@ type transaction struct {
 	ctx   context.Context
 	write bool
 
-	failure  error // why SQLite rolled back by itself, or a write that failed where nobody could be told
+	failure  error // why the transaction can no longer be committed, for instance since SQLite rolled back by itself
 	onCommit []func()
 	depth    int // open savepoints
+}
+
+// enter locks t for one statement, or reports why none may run. Without an error the caller unlocks mu.
+func (t *transaction) enter() (*transaction, error) {
+	t.mu.Lock()
+	if err := t.usable(); err != nil {
+		t.mu.Unlock()
+		return nil, err
+	}
+	return t, nil
 }
 
 // usable reports why no statement may run, or nil. The caller holds mu.
@@ -50,17 +60,9 @@ func (t *transaction) end() (failure error) {
 	if t.conn != nil {
 		t.conn.Stmts.Reclaim()
 		t.conn = nil
+		if t.depth > 0 && t.failure == nil { // in another goroutine: whether it is to be kept, nobody knows yet
+			t.failure = sqlerr.Wrapf(ErrStateChanged, "sqlite: a Savepoint was still running when the function given to Write returned")
+		}
 	}
 	return t.failure
-}
-
-// exec runs a statement for its effect.
-func (t *transaction) exec(sql string, args []any) (Result, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.usable(); err != nil {
-		return Result{}, err
-	}
-	res, err := query.Exec(t.conn, sql, args)
-	return Result(res), t.watch(err)
 }

@@ -2,7 +2,8 @@ package tx
 
 import (
 	"context"
-	"sync/atomic"
+
+	"github.com/sanelite/sanelite/internal/query"
 )
 
 // Writer is a write transaction. It holds the write lock of the database from its first moment, so that no statement fails
@@ -10,26 +11,25 @@ import (
 // passed to returns, and answers ErrTxDone afterwards.
 type Writer struct {
 	t    *transaction
-	done atomic.Bool // the savepoint has ended; the transaction may go on
+	done bool // the savepoint has ended; the transaction may go on. Guarded by t.mu
 }
 
-func (w *Writer) transaction() *transaction {
-	if w.done.Load() {
-		return ended
+func (w *Writer) enter() (*transaction, error) {
+	t, err := w.t.enter()
+	if err == nil && w.done {
+		t.mu.Unlock()
+		return nil, ErrTxDone
 	}
-	return w.t
+	return t, err
 }
-
-// ended stands for the transaction of a Writer whose savepoint is over.
-var ended = &transaction{}
 
 // Result says what a statement did.
 type Result struct {
 	// RowsAffected counts the rows that an INSERT, UPDATE or DELETE changed itself, without those of triggers and foreign
 	// key actions; 0 for other statements. https://www.sqlite.org/c3ref/changes.html
 	RowsAffected int64
-	// LastInsertID is the rowid of the last row that an INSERT added; 0 if it added none, and for other statements.
-	// https://www.sqlite.org/c3ref/last_insert_rowid.html
+	// LastInsertID is the rowid of the last row that an INSERT added; 0 if it added none (all rows were ignored, or updated
+	// by an upsert), and for other statements. https://www.sqlite.org/c3ref/last_insert_rowid.html
 	LastInsertID int64
 }
 
@@ -41,17 +41,23 @@ func (w *Writer) Context() context.Context { return w.t.ctx }
 // The number of args must match the parameters of the statement, see the package documentation. An error leaves the
 // transaction as SQLite does: usually without the statement's effects, ready for the next one.
 func (w *Writer) Exec(sql string, args ...any) (Result, error) {
-	return w.transaction().exec(sql, args)
+	t, err := w.enter()
+	if err != nil {
+		return Result{}, err
+	}
+	defer t.mu.Unlock()
+	res, err := query.Exec(t.conn, sql, args)
+	return Result(res), t.watch(err)
 }
 
 // OnCommit calls fn after the transaction has been committed, and never otherwise: not after a rollback, and not when the
 // savepoint in which it was registered is undone. Functions run in the order of their registration, on the goroutine that
 // called Write, before Write returns and after the writer was released: they may write again.
 func (w *Writer) OnCommit(fn func()) {
-	t := w.transaction()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.conn != nil {
-		t.onCommit = append(t.onCommit, fn)
+	t, err := w.enter()
+	if err != nil {
+		return // there will be no commit, or it is over
 	}
+	defer t.mu.Unlock()
+	t.onCommit = append(t.onCommit, fn)
 }

@@ -5,6 +5,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/sanelite/sanelite/internal/cmem"
 )
 
 // Texts and blobs are copied once, into memory that the statement keeps for the next run, and bound SQLITE_STATIC: no
@@ -21,7 +23,7 @@ type bindArena struct {
 
 const arenaMax = 4096
 
-var freeFunc = cFunc(libc.Xfree)
+var freeFunc = cmem.Func(libc.Xfree)
 
 // BeginBind is to be called before the parameters of a run are bound.
 func (s *Stmt) BeginBind() {
@@ -50,7 +52,7 @@ func (s *Stmt) place(i int, from unsafe.Pointer, n int) (p, destructor uintptr) 
 		destructor = freeFunc
 		a.foreign = append(a.foreign, i)
 	}
-	copy(view(p, n), unsafe.Slice((*byte)(from), n))
+	copy(cmem.Bytes(p, n), unsafe.Slice((*byte)(from), n))
 	return p, destructor
 }
 

@@ -3,6 +3,8 @@ package capi
 import (
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/sanelite/sanelite/internal/cmem"
 )
 
 // CheckpointMode is how far a checkpoint goes. https://www.sqlite.org/c3ref/c_checkpoint_full.html
@@ -22,7 +24,7 @@ func (c *Conn) Checkpoint(mode CheckpointMode) (inLog, copied int, err error) {
 	out := libc.Xcalloc(c.tls, 2, 4)
 	defer libc.Xfree(c.tls, out)
 	rc := lib.Xsqlite3_wal_checkpoint_v2(c.tls, c.db, c.main, int32(mode), out, out+4)
-	inLog, copied = int(int32At(out)), int(int32At(out+4))
+	inLog, copied = int(*cmem.At[int32](out)), int(*cmem.At[int32](out + 4))
 	if rc != lib.SQLITE_OK {
 		err = c.newError(rc, "", "checkpoint")
 	}

@@ -3,6 +3,8 @@ package capi
 import (
 	lib "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/sanelite/sanelite/internal/cmem"
 )
 
 // ColumnType returns the type of the value in column i of the current row. It must be asked before the value is read in
@@ -33,5 +35,5 @@ func (s *Stmt) view(p uintptr, i int) []byte {
 	if p == 0 || n == 0 {
 		return nil
 	}
-	return view(p, int(n))
+	return cmem.Bytes(p, int(n))
 }

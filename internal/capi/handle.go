@@ -3,11 +3,13 @@ package capi
 import (
 	"fmt"
 	"sync"
-	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/sanelite/sanelite/internal/cmem"
+	"github.com/sanelite/sanelite/internal/pagecache"
 )
 
 // The sqlite3 handle of a zombiezen connection is private. It is learnt from SQLite: an automatic extension gives every
@@ -27,16 +29,17 @@ var initialize = sync.OnceFunc(func() {
 	tls := libc.NewTLS()
 	defer tls.Close()
 	installLog(tls)
+	pagecache.Install(tls)
 	if rc := lib.Xsqlite3_initialize(tls); rc != lib.SQLITE_OK { // https://www.sqlite.org/c3ref/initialize.html
 		panic(fmt.Sprintf("sqlite3_initialize: result code %d", rc))
 	}
-	if rc := lib.Xsqlite3_auto_extension(tls, cFunc(registerHandleFunction)); rc != lib.SQLITE_OK {
+	if rc := lib.Xsqlite3_auto_extension(tls, cmem.Func(registerHandleFunction)); rc != lib.SQLITE_OK {
 		panic(fmt.Sprintf("sqlite3_auto_extension: result code %d", rc))
 	}
 })
 
 func registerHandleFunction(tls *libc.TLS, db, _, _ uintptr) int32 {
-	return lib.Xsqlite3_create_function_v2(tls, db, handleFunctionName, 0, handleFlags, 0, cFunc(answerHandle), 0, 0, 0)
+	return lib.Xsqlite3_create_function_v2(tls, db, handleFunctionName, 0, handleFlags, 0, cmem.Func(answerHandle), 0, 0, 0)
 }
 
 func answerHandle(tls *libc.TLS, ctx uintptr, _ int32, _ uintptr) {
@@ -58,12 +61,6 @@ func handleOf(z *sqlite.Conn) (uintptr, error) {
 // forgetHandleFunction removes the function again, so that SQL cannot read an address.
 func (c *Conn) forgetHandleFunction() {
 	lib.Xsqlite3_create_function_v2(c.tls, c.db, handleFunctionName, 0, handleFlags, 0, 0, 0, 0, 0)
-}
-
-// cFunc turns a Go function into what modernc's SQLite takes for a C function pointer: the address of a funcval. The
-// function must be a package-level one, which the garbage collector never moves.
-func cFunc[T any](f T) uintptr {
-	return *(*uintptr)(unsafe.Pointer(&struct{ f T }{f}))
 }
 
 func mustCString(s string) uintptr {

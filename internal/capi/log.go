@@ -7,6 +7,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/sanelite/sanelite/internal/cmem"
 )
 
 // loggers get what SQLite writes to its error log, which is one for the whole process: a message does not say which
@@ -19,7 +21,7 @@ var loggers = struct {
 // installLog must run before sqlite3_initialize; where somebody else initialised SQLite first, there is no log.
 // https://www.sqlite.org/c3ref/c_config_covering_index_scan.html#sqliteconfiglog
 func installLog(tls *libc.TLS) {
-	va := libc.NewVaList(cFunc(onLog), uintptr(0))
+	va := libc.NewVaList(cmem.Func(onLog), uintptr(0))
 	defer libc.Xfree(tls, va)
 	_ = lib.Xsqlite3_config(tls, lib.SQLITE_CONFIG_LOG, va)
 }

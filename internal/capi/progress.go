@@ -6,6 +6,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/sanelite/sanelite/internal/cmem"
 )
 
 // progressSteps is how many virtual machine steps pass between two looks at the context: some ten microseconds, far below
@@ -30,7 +32,7 @@ func (c *Conn) installProgressHandler() {
 
 // ArmProgressHandler sets the handler again after user code had the connection.
 func (c *Conn) ArmProgressHandler() {
-	lib.Xsqlite3_progress_handler(c.tls, c.db, progressSteps, cFunc(onProgress), c.id)
+	lib.Xsqlite3_progress_handler(c.tls, c.db, progressSteps, cmem.Func(onProgress), c.id)
 }
 
 func (c *Conn) removeProgressHandler() {

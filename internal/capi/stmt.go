@@ -7,6 +7,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/sanelite/sanelite/internal/cmem"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 )
 
@@ -46,8 +47,8 @@ func (c *Conn) Prepare(sql string, persistent bool) (s *Stmt, tail string, err e
 	if rc := lib.Xsqlite3_prepare_v3(c.tls, c.db, text, int32(len(sql)+1), flags, out, out+8); rc != lib.SQLITE_OK {
 		return nil, "", c.newError(rc, sql, "")
 	}
-	tail = sql[word(out+8)-text:]
-	p := word(out)
+	tail = sql[*cmem.At[uintptr](out + 8)-text:]
+	p := *cmem.At[uintptr](out)
 	if p == 0 {
 		return nil, tail, nil
 	}

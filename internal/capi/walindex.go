@@ -3,10 +3,12 @@ package capi
 import (
 	"runtime/debug"
 	"sync/atomic"
-	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/sanelite/sanelite/internal/cmem"
+	"github.com/sanelite/sanelite/internal/pagecache"
 )
 
 // Header is the header of the WAL-index: twelve words that every commit changes, in whichever process. Two snapshots
@@ -37,7 +39,11 @@ func (h *Header) Valid() bool {
 // WALIndex is the shared memory beside a database in WAL mode, as one connection has it mapped. It stays mapped until the
 // connection closes.
 type WALIndex struct {
-	header *[12]uint32
+	conn    *Conn
+	file    uintptr // sqlite3_file*
+	xShmMap func(tls *libc.TLS, file uintptr, region, size, extend int32, out uintptr) int32
+	header  *[12]uint32
+	regions []uintptr // addresses, as far as they were needed
 }
 
 // WALIndex returns the WAL-index of main, or nil where there is none to be looked at. It must only be asked for in WAL mode:
@@ -46,37 +52,43 @@ type WALIndex struct {
 // The file object comes from https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlfilepointer, and its
 // xShmMap is public too: https://www.sqlite.org/c3ref/io_methods.html.
 func (c *Conn) WALIndex() *WALIndex {
-	out := libc.Xcalloc(c.tls, 1, 8)
-	defer libc.Xfree(c.tls, out)
-	if rc := lib.Xsqlite3_file_control(c.tls, c.db, c.main, lib.SQLITE_FCNTL_FILE_POINTER, out); rc != lib.SQLITE_OK {
+	if rc := lib.Xsqlite3_file_control(c.tls, c.db, c.main, lib.SQLITE_FCNTL_FILE_POINTER, c.word); rc != lib.SQLITE_OK {
 		return nil
 	}
-	file := word(out)
-	if file == 0 || word(file) == 0 {
+	file := *cmem.At[uintptr](c.word)
+	if file == 0 || *cmem.At[uintptr](file) == 0 {
 		return nil
 	}
-	methods := (*lib.Tsqlite3_io_methods)(pointer(word(file)))
+	methods := cmem.At[lib.Tsqlite3_io_methods](*cmem.At[uintptr](file))
 	if methods.FiVersion < 2 || methods.FxShmMap == 0 {
 		return nil
 	}
-	p := mapRegion(c.tls, methods.FxShmMap, file, 0, out)
+	x := &WALIndex{conn: c, file: file, xShmMap: cmem.Call[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](methods.FxShmMap)}
+	p := x.region(0)
 	if p == 0 {
 		return nil
 	}
-	return &WALIndex{header: (*[12]uint32)(pointer(p))}
+	x.header = cmem.At[[12]uint32](p)
+	return x
 }
 
-// regionSize is WALINDEX_PGSZ. https://www.sqlite.org/walformat.html#wal_locks
+// regionSize is the size of a region of shared memory. https://www.sqlite.org/walformat.html#the_wal_index_file_format
 const regionSize = 32768
 
-// mapRegion returns the address of a region of shared memory, or 0. It never extends the file.
-func mapRegion(tls *libc.TLS, xShmMap, file uintptr, region int, out uintptr) uintptr {
-	*(*uintptr)(pointer(out)) = 0
-	call := *(*func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32)(unsafe.Pointer(&struct{ uintptr }{xShmMap}))
-	if rc := call(tls, file, int32(region), regionSize, 0, out); rc != lib.SQLITE_OK {
-		return 0
+// region returns the address of a region, or 0. It never extends the file.
+func (x *WALIndex) region(i int) uintptr {
+	for len(x.regions) <= i {
+		*cmem.At[uintptr](x.conn.word) = 0
+		if rc := x.xShmMap(x.conn.tls, x.file, int32(len(x.regions)), regionSize, 0, x.conn.word); rc != lib.SQLITE_OK {
+			return 0
+		}
+		p := *cmem.At[uintptr](x.conn.word)
+		if p == 0 {
+			return 0
+		}
+		x.regions = append(x.regions, p)
 	}
-	return word(out)
+	return x.regions[i]
 }
 
 // Is reports whether the header in shared memory is h, word for word. Another program may truncate the -shm file under
@@ -114,6 +126,15 @@ func (x *WALIndex) Load() (h Header, ok bool) {
 	return h, true
 }
 
+// Renewal returns the hold on main's page cache by which it survives commits, or nil. The connection must be in autocommit
+// mode and have read the file: the cache is made anew when the page size becomes known.
+// https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlresetcache clears it, and no other.
+func (c *Conn) Renewal() *pagecache.Renewal {
+	return pagecache.Find(c.tls, func() {
+		lib.Xsqlite3_file_control(c.tls, c.db, c.main, lib.SQLITE_FCNTL_RESET_CACHE, 0)
+	})
+}
+
 // rethrowUnlessFault lets every panic through but those that SetPanicOnFault makes.
 func rethrowUnlessFault(p any) {
 	if _, ok := p.(interface{ Addr() uintptr }); !ok {
@@ -129,8 +150,8 @@ func (c *Conn) SnapshotHeader() (h Header, ok bool) {
 	if rc := lib.Xsqlite3_snapshot_get(c.tls, c.db, c.main, out); rc != lib.SQLITE_OK {
 		return h, false
 	}
-	p := word(out)
-	h = *(*Header)(pointer(p))
+	p := *cmem.At[uintptr](out)
+	h = *cmem.At[Header](p)
 	lib.Xsqlite3_snapshot_free(c.tls, p)
 	return h, true
 }

@@ -64,19 +64,23 @@ func (c *Conn) BeginRead(ctx context.Context) error {
 }
 
 // EndRead closes a read transaction. There is nothing to lose, so no error either: one that cannot be committed is
-// rolled back, and a statement that user code left active, which would keep the snapshot, is reset.
-func (c *Conn) EndRead() {
+// rolled back, and a statement that user code left active, which would keep the snapshot, is reset. It reports whether
+// none of that was needed.
+func (c *Conn) EndRead() (clean bool) {
 	c.SetContext(nil)
 	if c.Autocommit() {
-		return // SQLite rolled back by itself
+		return false // SQLite rolled back by itself
 	}
-	if err := c.control.commit.Run(); err != nil {
+	err := c.control.commit.Run()
+	if err != nil {
 		c.Rollback()
 	}
 	if c.InTransaction() {
 		c.ResetStrays()
 		c.tainted = c.InTransaction()
+		return false
 	}
+	return err == nil
 }
 
 // BeginWrite opens a write transaction and takes the write lock at once, so that no later statement can fail for want of

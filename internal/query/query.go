@@ -11,27 +11,44 @@ import (
 	"github.com/sanelite/sanelite/internal/stmtcache"
 )
 
-// Result is what a statement did.
-type Result struct {
-	RowsAffected int64
-	LastInsertID int64
+// prepare finds the statement for sql and binds args. On success the caller must give the statement back.
+func prepare(c *conn.Conn, write bool, sql string, args []any) (*stmtcache.Stmt, error) {
+	s, err := c.Stmts.Get(sql, write)
+	if err != nil {
+		return nil, err
+	}
+	ready := false
+	defer func() {
+		if !ready { // also when a Valuer panics
+			c.Stmts.Put(s)
+		}
+	}()
+	if !write && !s.ReadOnly() {
+		return nil, sqlerr.Wrapf(sqlerr.ErrReadOnly, "sqlite: a Reader cannot run %s: use Write, Exec or ExecOne", sqlerr.Shorten(sql))
+	}
+	if err := bind.Args(s.Stmt, args); err != nil {
+		return nil, err
+	}
+	ready = true
+	return s, nil
 }
 
-// start prepares sql, binds args and takes the first step. On success the caller must give the statement back.
+// start is prepare and the first step.
 func start(c *conn.Conn, write bool, sql string, args []any) (s *stmtcache.Stmt, row bool, err error) {
-	if s, err = c.Stmts.Get(sql, write); err != nil {
+	if s, err = prepare(c, write, sql, args); err != nil {
 		return nil, false, err
 	}
-	if !write && !s.ReadOnly() {
-		c.Stmts.Put(s)
-		return nil, false, sqlerr.Wrapf(sqlerr.ErrReadOnly, "sqlite: a Reader cannot run %s: use Write, Exec or ExecOne", sqlerr.Shorten(sql))
-	}
-	if err = bind.Args(s.Stmt, args); err == nil {
-		row, err = s.Step()
-	}
-	if err != nil {
+	if row, err = first(c, s); err != nil {
 		c.Stmts.Put(s)
 		return nil, false, err
+	}
+	return s, row, nil
+}
+
+// first takes the first step, in which SQLite may have to compile the statement anew.
+func first(c *conn.Conn, s *stmtcache.Stmt) (row bool, err error) {
+	if row, err = s.Step(); err != nil {
+		return false, err
 	}
 	if !s.Fresh() {
 		s.Plans = nil // the columns may be others now
@@ -39,35 +56,7 @@ func start(c *conn.Conn, write bool, sql string, args []any) (s *stmtcache.Stmt,
 	if s.Info.Kind == sqltext.Create {
 		c.Created = true
 	}
-	return s, row, nil
-}
-
-// Exec runs sql to its end and drops the rows that it may return.
-func Exec(c *conn.Conn, sql string, args []any) (Result, error) {
-	s, row, err := start(c, true, sql, args)
-	if err != nil {
-		return Result{}, err
-	}
-	defer c.Stmts.Put(s)
-	for row {
-		if row, err = s.Step(); err != nil {
-			return Result{}, err
-		}
-	}
-	return resultOf(c, s), nil
-}
-
-// resultOf asks for the changes of an INSERT, UPDATE or DELETE. After any other statement SQLite still answers with those
-// of the one before. https://www.sqlite.org/c3ref/changes.html
-func resultOf(c *conn.Conn, s *stmtcache.Stmt) (r Result) {
-	if s.ReadOnly() || s.Info.Kind != sqltext.Change && s.Info.Kind != sqltext.With {
-		return r
-	}
-	r.RowsAffected = c.Changes()
-	if r.RowsAffected > 0 && (s.Info.Verb == "INSERT" || s.Info.Verb == "REPLACE") {
-		r.LastInsertID = c.LastInsertRowID()
-	}
-	return r
+	return row, nil
 }
 
 // One returns the only row of sql.
@@ -89,9 +78,7 @@ func One[T any](c *conn.Conn, write bool, sql string, args []any) (v T, err erro
 	}
 	more, err := s.Step()
 	if err == nil && more {
-		if err = finish(s); err == nil {
-			err = sqlerr.ErrTooManyRows
-		}
+		err = sqlerr.ErrTooManyRows
 	}
 	if err != nil {
 		var zero T
@@ -107,6 +94,11 @@ func All[T any](c *conn.Conn, write bool, sql string, args []any) ([]T, error) {
 		return nil, err
 	}
 	defer c.Stmts.Put(s)
+	return collect[T](s, row)
+}
+
+// collect reads the rows of a statement that has taken its first step.
+func collect[T any](s *stmtcache.Stmt, row bool) ([]T, error) {
 	plan, err := planFor[T](s)
 	if err != nil {
 		return nil, err
@@ -123,17 +115,4 @@ func All[T any](c *conn.Conn, write bool, sql string, args []any) ([]T, error) {
 	}
 	s.Rows = len(rows)
 	return rows, nil
-}
-
-// finish steps a statement that writes to its end: only there are its immediate foreign keys checked. One that reads may
-// be left where it is.
-func finish(s *stmtcache.Stmt) error {
-	if s.ReadOnly() {
-		return nil
-	}
-	for {
-		if more, err := s.Step(); !more || err != nil {
-			return err
-		}
-	}
 }

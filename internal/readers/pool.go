@@ -69,8 +69,9 @@ type Stats struct {
 	Acquired int64
 	Waits    int64
 	Opened   int64 // connections opened, replacements included
-	Reused   int64 // uses that found their snapshot still current
-	Keeping  bool  // the last reader opened can keep snapshots
+
+	Snapshots snapshot.Uses
+	Keeping   bool // the last reader opened can keep snapshots
 }
 
 // NewPool returns an empty pool.
@@ -176,9 +177,10 @@ func (p *Pool) Put(r *Reader) {
 	}
 	defer p.mu.Unlock()
 	p.takeBack(r)
-	if r.Snapshot.Reused() {
-		p.stats.Reused++
-	}
+	u := r.Snapshot.TakeUses()
+	p.stats.Snapshots.Reused += u.Reused
+	p.stats.Snapshots.Survived += u.Survived
+	p.stats.Snapshots.Dropped += u.Dropped
 	if r.Snapshot.Kept() {
 		p.armTick()
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/conn"
+	"github.com/sanelite/sanelite/internal/pagecache"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 	"github.com/sanelite/sanelite/pragma"
 )
@@ -24,11 +25,21 @@ type Snapshot struct {
 	index *capi.WALIndex // nil: the transaction is closed after every use
 
 	open   bool
-	header capi.Header // of the open transaction, where known
-	known  bool
-	epoch  uint32 // of keep, when the transaction was begun
+	header capi.Header // of the transaction that is open, or was last
+	known  bool        // header is the truth about it, and about the page cache
+	epoch  uint32      // of keep, when the transaction was begun
 
-	reused bool // the last Acquire found the snapshot current
+	cache   *pagecache.Renewal // nil: the page cache does not survive a renewal
+	changed []uint32           // scratch
+
+	uses Uses
+}
+
+// Uses counts how snapshots were acquired.
+type Uses struct {
+	Reused   int64 // the one before was still current
+	Survived int64 // a new one, and the page cache survived
+	Dropped  int64 // a new one, and the page cache was dropped where it might have survived
 }
 
 // Of returns the snapshot of c, not yet taken. With a nil keep it is never kept.
@@ -38,7 +49,9 @@ type Snapshot struct {
 func Of(c *conn.Conn, keep *Keep) Snapshot {
 	s := Snapshot{conn: c, keep: keep}
 	if keep != nil && c.Pragmas().JournalMode == pragma.JournalWAL && c.OnlyMain() && c.SharesLocks() {
-		s.index = c.WALIndex()
+		if s.index = c.WALIndex(); s.index != nil {
+			s.cache = c.Renewal()
+		}
 	}
 	return s
 }
@@ -48,10 +61,9 @@ func Of(c *conn.Conn, keep *Keep) Snapshot {
 func (s *Snapshot) Acquire(ctx context.Context) error {
 	s.conn.SetContext(ctx)
 	if s.current() {
-		s.reused = true
+		s.uses.Reused++
 		return nil
 	}
-	s.reused = false
 	s.GiveUp()
 	s.conn.SetContext(ctx)
 	if err := s.renew(ctx); err != nil {
@@ -73,19 +85,25 @@ func (s *Snapshot) renew(ctx context.Context) error {
 		s.open = err == nil
 		return err
 	}
+	old, known := s.header, s.known
+	s.known = false // until the end, whatever happens in between
+	s.announce(known)
+	defer s.finish() // nothing may stay set aside
 	s.epoch = s.keep.now()
 	before, okBefore := s.index.Load()
 	if err := s.conn.BeginRead(ctx); err != nil {
 		return err
 	}
 	s.open = true
-	if s.header, s.known = s.conn.SnapshotHeader(); s.known {
-		return nil
+	if s.header, s.known = s.conn.SnapshotHeader(); !s.known {
+		// A log without a commit has no snapshot to ask for. Then the header counts if it was the same, and whole, before the
+		// transaction began and after it had read.
+		after, okAfter := s.index.Load()
+		s.header, s.known = before, okBefore && okAfter && before == after && before.Valid()
 	}
-	// A log without a commit has no snapshot to ask for. Then the header counts if it was the same, and whole, before the
-	// transaction began and after it had read.
-	after, okAfter := s.index.Load()
-	s.header, s.known = before, okBefore && okAfter && before == after && before.Valid()
+	if known && s.known {
+		s.takeBack(&old)
+	}
 	return nil
 }
 
@@ -93,26 +111,34 @@ func (s *Snapshot) renew(ctx context.Context) error {
 func (s *Snapshot) Release(err error) {
 	var sqlite *sqlerr.Error
 	if s.index == nil || !s.known || s.conn.Autocommit() || s.keep.suspended() || err != nil && errors.As(err, &sqlite) {
-		s.GiveUp() // after an error SQLite may have rolled back by itself
+		s.GiveUp()
+		s.known = s.known && err == nil // after an error SQLite may have rolled back by itself
 		return
 	}
 	s.conn.SetContext(nil)
 }
 
-// GiveUp closes the transaction.
+// GiveUp closes the transaction. What is known of it stays known, for the page cache is still that of its snapshot, unless
+// something went wrong.
 func (s *Snapshot) GiveUp() {
 	if s.open {
-		s.conn.EndRead()
-		s.open, s.known = false, false
+		s.open = false
+		s.known = s.conn.EndRead() && s.known
 	}
 	s.conn.SetContext(nil)
 }
 
+// Forget is for when others had the connection: nothing is known of its page cache any more.
+func (s *Snapshot) Forget() { s.known = false }
+
 // Kept reports whether a transaction is open between uses.
 func (s *Snapshot) Kept() bool { return s.open }
 
-// Reused reports whether the last Acquire found the snapshot current.
-func (s *Snapshot) Reused() bool { return s.reused }
+// TakeUses returns what was counted since it was called last.
+func (s *Snapshot) TakeUses() (u Uses) {
+	u, s.uses = s.uses, Uses{}
+	return u
+}
 
 // Keeps reports whether this snapshot can be kept at all.
 func (s *Snapshot) Keeps() bool { return s.index != nil }

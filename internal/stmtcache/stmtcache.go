@@ -6,6 +6,8 @@
 package stmtcache
 
 import (
+	"strings"
+
 	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 	"github.com/sanelite/sanelite/internal/sqltext"
@@ -20,6 +22,9 @@ type Stmt struct {
 	Info  sqltext.Info
 	Plans []any // row plans by type, see package query
 	Rows  int   // returned last time, likewise
+
+	// AsksRowID says that the text may call last_insert_rowid().
+	AsksRowID bool
 
 	write      bool // checked for use in a write transaction
 	own        bool // the library's, not checked at all
@@ -53,11 +58,7 @@ func (c *Cache) Get(sql string, write bool) (*Stmt, error) {
 				return nil, err
 			}
 		}
-		if c.ring.next != s {
-			s.unlink()
-			c.pushFront(s)
-		}
-		c.markBusy(s)
+		c.use(s)
 		return s, nil
 	}
 	s, err := c.prepare(sql, write)
@@ -66,6 +67,15 @@ func (c *Cache) Get(sql string, write bool) (*Stmt, error) {
 	}
 	c.add(s)
 	return s, nil
+}
+
+// use hands out an idle statement of the cache.
+func (c *Cache) use(s *Stmt) {
+	if c.ring.next != s {
+		s.unlink()
+		c.pushFront(s)
+	}
+	c.markBusy(s)
 }
 
 // add hands out a new statement, and keeps it for later where there is room for its kind.
@@ -96,13 +106,14 @@ func (c *Cache) prepare(sql string, write bool) (*Stmt, error) {
 		raw.Finalize()
 		return nil, sqlerr.Wrapf(sqlerr.ErrNotAllowed, "sqlite: more than one statement in %s: use Script", sqlerr.Shorten(sql))
 	}
-	return &Stmt{Stmt: raw, Info: info, write: write, busy: -1}, nil
+	asks := strings.Contains(strings.ToLower(sql), "last_insert_rowid")
+	return &Stmt{Stmt: raw, Info: info, AsksRowID: asks, write: write, busy: -1}, nil
 }
 
 // Own is Get for statements of the library's own, which are not checked.
 func (c *Cache) Own(sql string) (*Stmt, error) {
 	if s := c.byTxt[sql]; s != nil && s.busy < 0 {
-		c.markBusy(s)
+		c.use(s)
 		return s, nil
 	}
 	raw, _, err := c.conn.Prepare(sql, true)
@@ -117,11 +128,12 @@ func (c *Cache) Own(sql string) (*Stmt, error) {
 // Put resets s, so that it keeps neither a snapshot nor a lock, and makes it available again.
 func (c *Cache) Put(s *Stmt) {
 	c.markIdle(s)
-	if s.cached {
-		s.Reset()
-	} else {
+	if !s.cached {
 		s.Finalize()
+		return
 	}
+	s.Reset()
+	c.evict() // while all were busy there may have been too many
 }
 
 // Busy reports how many statements were not given back.

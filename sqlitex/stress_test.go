@@ -1,0 +1,3 @@
+package sqlitex_test
+
+func childStress(args []string) {}
