@@ -52,6 +52,7 @@ func (db *DB) WriteConn(ctx context.Context, fn func(c *sqlite.Conn) error) (err
 		}
 		db.releaseWriter()
 	}()
+	c.User.Runs(fn)
 	return db.lend(ctx, c, false, fn)
 }
 

@@ -79,15 +79,16 @@ func (db *DB) acquireWriter(ctx context.Context) (*conn.Conn, error) {
 	if err := db.queue.Acquire(ctx, db.opts.BusyTimeout); err != nil {
 		return nil, err
 	}
-	c := db.writer.Load()
-	if c == nil {
-		var err error
-		if c, err = db.openWriter(ctx); err != nil {
-			db.queue.Release()
-			return nil, err
-		}
-		db.writer.Store(c)
+	if c := db.writer.Load(); c != nil {
+		c.User.Begin(nil)
+		return c, nil
 	}
+	c, err := db.openWriter(ctx)
+	if err != nil {
+		db.queue.Release()
+		return nil, err
+	}
+	db.writer.Store(c)
 	return c, nil
 }
 
@@ -102,4 +103,12 @@ func (db *DB) releaseWriter() {
 // dropWriter closes the connection that writes; the next one to need it opens another.
 func (db *DB) dropWriter() {
 	_ = db.writer.Swap(nil).Close()
+}
+
+// holder says who has the writer, for the errors of those who wait for it.
+func (db *DB) holder() string {
+	if c := db.writer.Load(); c != nil {
+		return c.User.String()
+	}
+	return ""
 }

@@ -45,6 +45,7 @@ func Open(ctx context.Context, path string, options *Options) (*DB, error) {
 
 func openAt(ctx context.Context, path string, o Options) (_ *DB, err error) {
 	db := &DB{path: path, opts: o, memory: path == memoryPath, closed: make(chan struct{})}
+	db.queue.Holder = db.holder
 	if db.memory {
 		db.opts.Pragmas.JournalMode = pragma.JournalMemory // the only one there is, but for OFF
 	}

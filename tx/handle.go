@@ -27,6 +27,7 @@ func Read[T any](ctx context.Context, db ReadHandle, fn func(*Reader) (T, error)
 func Write[T any](ctx context.Context, db WriteHandle, fn func(*Writer) (T, error)) (T, error) {
 	var result T
 	err := db.Write(ctx, func(w *Writer) (err error) {
+		w.t.conn.User.Runs(fn) // not this closure
 		result, err = fn(w)
 		return err
 	})

@@ -30,6 +30,7 @@ func RunRead(ctx context.Context, c *conn.Conn, s *snapshot.Snapshot, fn func(*R
 // caller to run once others may write again. It is for package sqlitex.
 func RunWrite(ctx context.Context, c *conn.Conn, fn func(*Writer) error) (onCommit []func(), err error) {
 	t := &transaction{conn: c, ctx: ctx, write: true}
+	c.User.Runs(fn)
 	err = atomically(ctx, c, func() error {
 		defer t.end() // before the rollback, also when fn panics
 		if err := fn(&Writer{t: t}); err != nil {

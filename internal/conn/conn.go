@@ -36,6 +36,8 @@ type Conn struct {
 	*capi.Conn
 	Stmts *stmtcache.Cache
 
+	User User
+
 	// Created is set when a CREATE statement ran: it may have made a temporary object.
 	Created bool
 

@@ -47,6 +47,7 @@ func start(c *conn.Conn, write bool, sql string, args []any) (s *stmtcache.Stmt,
 
 // first takes the first step, in which SQLite may have to compile the statement anew.
 func first(c *conn.Conn, s *stmtcache.Stmt) (row bool, err error) {
+	c.User.Steps(s)
 	if row, err = s.Step(); err != nil {
 		return false, err
 	}

@@ -12,7 +12,7 @@ type BusyError struct {
 	For    string        // what was waited for: "the writer", "a reader", "another connection's lock"
 	Waited time.Duration // how long
 
-	Holder string        // file:line of the call that holds the writer; empty where nobody in this handle does
+	Holder string        // who has the writer: file:line of the function given to Write, or a statement; empty where nobody in this handle has
 	Held   time.Duration // for how long it has been held
 
 	Readers int           // readers that are in use

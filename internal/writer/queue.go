@@ -3,6 +3,7 @@
 package writer
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -13,13 +14,15 @@ import (
 
 // Queue hands the writer from one caller to the next. Its zero value is ready for use.
 type Queue struct {
+	// Holder describes who has the writer; it may be nil, and is set before the first Acquire.
+	Holder func() string
+
 	mu      sync.Mutex // guards all below; held for a few instructions only
 	held    bool
 	closed  bool
 	drained chan struct{} // closed when the queue is closed and nobody holds the writer
 
 	holder struct {
-		site      callSite
 		since     time.Time
 		goroutine uintptr
 	}
@@ -120,9 +123,8 @@ func (q *Queue) waited(w *waiter, start time.Time, err error) error {
 	return nil
 }
 
-// take notes who has the writer now. The stack is Acquire, its caller in the library, and so on outwards.
+// take notes who has the writer now.
 func (q *Queue) take() {
-	q.holder.site.record()
 	q.holder.since = time.Now()
 	q.holder.goroutine = goroutine.ID()
 }
@@ -189,7 +191,10 @@ func (q *Queue) busy(what string, waited time.Duration) *sqlerr.BusyError {
 
 func (q *Queue) describe(e *sqlerr.BusyError) *sqlerr.BusyError {
 	if q.held {
-		e.Holder, e.Held = q.holder.site.String(), time.Since(q.holder.since)
+		e.Held = time.Since(q.holder.since)
+		if e.Holder = "somebody"; q.Holder != nil {
+			e.Holder = cmp.Or(q.Holder(), e.Holder)
+		}
 	}
 	return e
 }
