@@ -1,2 +1,18 @@
-// Package sanelite is a map of the module; it holds no code.
+// Package sanelite is the map of the module github.com/sanelite/sanelite, SQLite for Go services without cgo. It holds no code.
+//
+// Most programs import two packages:
+//
+//   - [github.com/sanelite/sanelite/sqlitex] opens a database, and reads and writes with one call
+//   - [github.com/sanelite/sanelite/tx] is what runs inside a transaction: statements, rows, values, errors
+//
+// and some a third:
+//
+//   - [github.com/sanelite/sanelite/pragma] configures connections with typed values instead of SQL text
+//
+// Their documentation is a manual: read sqlitex first, then tx. Programs to run and to copy are in the folder examples:
+//
+//   - examples/quickstart does the main job in one file
+//   - examples/crud is a JSON service over HTTP
+//
+// Everything below internal is the machinery, one folder for each idea.
 package sanelite

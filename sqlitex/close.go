@@ -33,7 +33,7 @@ func (db *DB) CloseContext(ctx context.Context) error {
 		return db.closeErr
 	case <-ctx.Done():
 	}
-	db.interrupt.Do(db.interruptAll)
+	db.stop.Set(ErrClosed)
 	// What runs in SQLite ends within microseconds now. What does not cannot be ended from outside.
 	grace := time.NewTimer(closeGrace)
 	defer grace.Stop()
@@ -83,15 +83,5 @@ func (db *DB) abandon() {
 	}
 	if db.stopLogging != nil {
 		db.stopLogging()
-	}
-}
-
-// interruptAll ends the statements that run, and all that their functions still begin.
-func (db *DB) interruptAll() {
-	if db.readers != nil {
-		db.readers.Interrupt(ErrClosed)
-	}
-	if c := db.writer.Load(); c != nil {
-		c.Interrupt(ErrClosed)
 	}
 }

@@ -66,7 +66,7 @@ func (db *DB) lend(ctx context.Context, c *conn.Conn, readOnly bool, fn func(*sq
 	}
 	err := fn(c.Zombie())
 	if err != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
-		err = errors.Join(err, ctx.Err())
+		err = errors.Join(err, c.Cause())
 	}
 	return err
 }

@@ -2,10 +2,12 @@ package sqlitex
 
 import (
 	"context"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/conn"
 	"github.com/sanelite/sanelite/internal/readers"
 	"github.com/sanelite/sanelite/internal/sqlerr"
@@ -15,9 +17,12 @@ import (
 // DB is a handle on one database: one connection that writes, and a pool of connections that read. It is safe for use by
 // any number of goroutines, which never see SQLITE_BUSY from each other. A program opens it once and keeps it.
 type DB struct {
-	path   string
-	opts   Options // resolved
-	memory bool
+	path    string
+	opts    Options // resolved
+	memory  bool
+	keepWAL bool // the log is another program's to copy back
+
+	file fs.FileInfo // of the file that was opened; nil for a memory database
 
 	queue  writer.Queue
 	writer atomic.Pointer[conn.Conn] // belongs to whoever holds the queue; nil in ReadOnly, and after it broke until it is needed again
@@ -33,10 +38,10 @@ type DB struct {
 		stopped  bool
 	}
 
-	closing   sync.Once
-	closeErr  error         // valid once closed is closed
-	closed    chan struct{} // closed when everything has been released
-	interrupt sync.Once
+	closing  sync.Once
+	closeErr error         // valid once closed is closed
+	closed   chan struct{} // closed when everything has been released
+	stop     capi.Stop     // set where Close may not wait any longer
 }
 
 // Path returns the absolute path of the database file, or ":memory:".
@@ -83,12 +88,18 @@ func (db *DB) acquireWriter(ctx context.Context) (*conn.Conn, error) {
 		c.User.Begin(nil)
 		return c, nil
 	}
+	opened := false
+	defer func() { // also when the user's Setup panics
+		if !opened {
+			db.queue.Release()
+		}
+	}()
 	c, err := db.openWriter(ctx)
 	if err != nil {
-		db.queue.Release()
 		return nil, err
 	}
 	db.writer.Store(c)
+	opened = true
 	return c, nil
 }
 

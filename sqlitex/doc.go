@@ -106,9 +106,9 @@
 // Nothing waits for ever. Options.BusyTimeout bounds each wait: for the writer, for a free reader, for a lock that another
 // process holds. The context bounds it, too; where BusyTimeout is negative, it alone does. A wait that ends in vain is a
 // [*BusyError]. It matches [ErrBusy] if the busy timeout ended it, the context's error if the context did, and says what was
-// waited for, how long, which call holds the writer and since when, or how many readers are in use:
+// waited for, how long, which function or statement holds the writer and since when, or how many readers are in use:
 //
-//	sqlite: waited 5s for the writer, held for 1m12s by import.go:88 (main.importAll)
+//	sqlite: waited 5s for the writer, held for 1m12s by import.go:88 (main.importAll.func1)
 //
 // A context that is done already does nothing. One that ends later interrupts the statement that runs, within a thousand or so
 // steps of SQLite's virtual machine, and the transaction is rolled back. A COMMIT that has begun is not interrupted: its
@@ -157,8 +157,8 @@
 //
 // [DB.Close] refuses new calls with [ErrClosed], waits for those that run, and closes readers before the writer, so that SQLite
 // removes the write-ahead log. It may be called more than once. Called from inside a transaction of the same handle it
-// would wait for itself, and is an error that changes nothing. [DB.CloseContext] has a bound: when its context ends, it interrupts
-// the statements that still run.
+// would wait for itself, and is an error that changes nothing. [DB.CloseContext] has a bound: when its context ends, it
+// interrupts the statements that still run.
 //
 //	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 //	defer cancel()

@@ -51,9 +51,9 @@ func usable(t testing.TB, db *sqlitex.DB) {
 }
 
 // rawConn opens a raw connection that ends with the test.
-func rawConn(t testing.TB, path string, flags ...sqlite.OpenFlags) *sqlite.Conn {
+func rawConn(t testing.TB, path string) *sqlite.Conn {
 	t.Helper()
-	c, err := sqlite.OpenConn(path, flags...)
+	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close()) })
 	return c

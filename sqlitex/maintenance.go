@@ -12,7 +12,6 @@ import (
 	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/conn"
 	"github.com/sanelite/sanelite/internal/sqlerr"
-	"github.com/sanelite/sanelite/internal/wait"
 )
 
 // CheckpointMode is how far a checkpoint goes, and what it waits for. https://www.sqlite.org/c3ref/wal_checkpoint_v2.html
@@ -86,10 +85,10 @@ func (db *DB) maintain(ctx context.Context, what string, fn func(c *conn.Conn) e
 	defer db.releaseWriter()
 	c.SetContext(ctx)
 	defer c.SetContext(nil)
-	c.SetBusyTimeout(0)
 	defer func() { c.SetBusyTimeout(db.opts.Pragmas.BusyTimeout) }()
-	return wait.Lock(ctx, db.opts.BusyTimeout, what, func() error {
+	return c.Wait(ctx, what, func() error {
 		c.SetContext(ctx)
+		c.SetBusyTimeout(0)
 		return fn(c)
 	})
 }
@@ -184,7 +183,11 @@ const optimizeEvery = 6 * time.Hour
 // optimizeAtOpen is for a new handle, which knows nothing of past queries: 0x10002 looks at all tables.
 func (db *DB) optimizeAtOpen(ctx context.Context, c *conn.Conn) {
 	c.SetContext(ctx)
-	defer c.SetContext(nil)
+	c.SetBusyTimeout(0) // it is not worth a wait
+	defer func() {
+		c.SetContext(nil)
+		c.SetBusyTimeout(db.opts.Pragmas.BusyTimeout)
+	}()
 	if err := c.RunOnce("PRAGMA optimize = 0x10002"); err != nil {
 		db.log(ctx, "optimize at open", err)
 	}

@@ -2,7 +2,9 @@ package sqlitex
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"zombiezen.com/go/sqlite"
 
@@ -35,39 +37,56 @@ func Open(ctx context.Context, path string, options *Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := openAt(ctx, at.path, o)
-	if err != nil {
-		at.discard()
-		return nil, fmt.Errorf("sqlite: open %q: %w", path, err)
+	db := newDB(at.path, o)
+	whole := false
+	defer func() { // also when Setup panics or ends its goroutine
+		if !whole {
+			db.abandon()
+			at.discard()
+		}
+	}()
+	if err := db.open(ctx, at.created); err != nil {
+		return nil, explain(path, err)
 	}
+	whole = true
 	return db, nil
 }
 
-func openAt(ctx context.Context, path string, o Options) (_ *DB, err error) {
+func newDB(path string, o Options) *DB {
 	db := &DB{path: path, opts: o, memory: path == memoryPath, closed: make(chan struct{})}
 	db.queue.Holder = db.holder
 	if db.memory {
 		db.opts.Pragmas.JournalMode = pragma.JournalMemory // the only one there is, but for OFF
+		db.opts.Pragmas.MmapSize = -1                      // there is no file to map
 	}
+	db.keepWAL = o.Checkpoints == CheckpointsExternal
 	if o.Logger != nil {
 		db.stopLogging = capi.AddLogger(o.Logger)
 	}
-	defer func() {
-		if err != nil {
-			db.abandon()
-		}
-	}()
+	return db
+}
+
+// open opens the first connection. created says that there was no database before.
+func (db *DB) open(ctx context.Context, created bool) error {
+	o := &db.opts
 	if o.Mode != ReadOnly {
+		keepWAL := db.keepWAL
+		db.keepWAL = keepWAL && !created // nothing of a new database may be left where Setup fails
 		c, err := db.openWriter(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		db.writer.Store(c)
+		if db.keepWAL = keepWAL; keepWAL {
+			if err := c.SkipCheckpointOnClose(); err != nil {
+				return err
+			}
+		}
 		db.optimizeAtOpen(ctx, c)
 	}
 	if db.memory {
 		db.alone = readers.New(db.writer.Load())
-		return db, nil
+		return nil
 	}
 	db.readers = readers.NewPool(readers.Config{
 		Open:  db.openReader,
@@ -78,11 +97,15 @@ func openAt(ctx context.Context, path string, o Options) (_ *DB, err error) {
 	if o.Mode == ReadOnly {
 		// Nothing else would find out now that the file cannot be read.
 		if err := db.Ping(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	var err error
+	if db.file, err = os.Stat(db.path); err != nil {
+		return err
+	}
 	db.scheduleOptimize()
-	return db, nil
+	return nil
 }
 
 // connConfig returns how connections with the given flags are opened.
@@ -94,7 +117,8 @@ func (db *DB) connConfig(flags sqlite.OpenFlags) *conn.Config {
 		Setup:       db.opts.Setup,
 		Statements:  db.opts.MaxStatements,
 		BusyTimeout: db.opts.BusyTimeout,
-		KeepWAL:     db.opts.Checkpoints == CheckpointsExternal,
+		KeepWAL:     db.keepWAL,
+		Stop:        &db.stop,
 	}
 }
 
@@ -104,7 +128,7 @@ func (db *DB) openWriter(ctx context.Context) (*conn.Conn, error) {
 		flags |= sqlite.OpenMemory | sqlite.OpenCreate
 	}
 	// Not OpenCreate for a file: locate has made it, and one that was deleted since must not come back empty.
-	c, err := conn.Open(ctx, db.connConfig(flags))
+	c, err := db.openConn(ctx, flags)
 	if err == nil && c.ReadOnly() {
 		_ = c.Close()
 		return nil, sqlerr.Wrapf(ErrReadOnly, "sqlite: the file can only be read")
@@ -113,5 +137,29 @@ func (db *DB) openWriter(ctx context.Context) (*conn.Conn, error) {
 }
 
 func (db *DB) openReader(ctx context.Context) (*conn.Conn, error) {
-	return conn.Open(ctx, db.connConfig(sqlite.OpenReadOnly))
+	return db.openConn(ctx, sqlite.OpenReadOnly)
+}
+
+// explain names the path, and says what SQLite's words for a log that cannot be shared leave open.
+// https://www.sqlite.org/wal.html#read_only_databases
+func explain(path string, err error) error {
+	failed := new(Error)
+	if errors.As(err, &failed) && (failed.Code == sqlite.ResultReadOnlyDirectory || failed.Code == sqlite.ResultReadOnlyCantInit) {
+		return openError(path, fmt.Errorf("its folder may not be written, and its write-ahead log needs -wal and -shm files there: %w", err))
+	}
+	return fmt.Errorf("sqlite: open %q: %w", path, err)
+}
+
+// openConn opens a connection and makes sure that it leads to the same file as the others. One that was put in the place of
+// the first would be read while the writer still writes to the other.
+func (db *DB) openConn(ctx context.Context, flags sqlite.OpenFlags) (*conn.Conn, error) {
+	c, err := conn.Open(ctx, db.connConfig(flags))
+	if err != nil || db.file == nil {
+		return c, err
+	}
+	if now, err := os.Stat(db.path); err != nil || !os.SameFile(now, db.file) {
+		_ = c.Close()
+		return nil, openError(db.path, errors.Join(errors.New("the file was replaced while it was open"), err))
+	}
+	return c, nil
 }

@@ -258,9 +258,9 @@ func TestOptionsThatMeanNothingAreRefused(t *testing.T) {
 
 func TestDurationsAreWholeMillisecondsAndNeverNone(t *testing.T) {
 	t.Parallel()
-	for given, want := range map[time.Duration]string{1: "1", time.Millisecond + 1: "2", 365 * 24 * time.Hour: "2147483647", -time.Hour: "0"} {
+	for given, want := range map[time.Duration]int{1: 1, time.Millisecond + 1: 2, 365 * 24 * time.Hour: 2147483647, -time.Hour: 0} {
 		db := dbtest.Open(t, &sqlitex.Options{BusyTimeout: given}, "")
-		got, err := sqlitex.One[string](t.Context(), db, "PRAGMA busy_timeout")
+		got, err := sqlitex.One[int](t.Context(), db, "PRAGMA busy_timeout")
 		require.NoError(t, err)
 		assert.Equal(t, want, got, given)
 	}

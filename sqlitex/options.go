@@ -47,7 +47,7 @@ type Options struct {
 	CacheSize pragma.Size
 
 	// BusyTimeout bounds every wait: for the writer, for a reader, for a lock of another connection or process. It counts
-	// whole milliseconds. Negative: only the context bounds. Default: 5 seconds, or Pragmas.BusyTimeout where that is set.
+	// whole milliseconds. Negative: only the context bounds. Default: 5 seconds, or Pragmas.BusyTimeout where that is positive.
 	BusyTimeout time.Duration
 
 	// MaxReaders is the number of connections that may read at once; they are opened when needed. Default: the number
@@ -112,7 +112,7 @@ func (o *Options) resolved() (Options, error) {
 	setDefault(&r.ReaderIdle, defaultReaderIdle)
 	setDefault(&r.MaxStatements, defaultMaxStatements)
 	setDefault(&r.CacheSize, defaultCacheSize)
-	setDefault(&r.BusyTimeout, r.Pragmas.BusyTimeout)
+	setDefault(&r.BusyTimeout, max(0, r.Pragmas.BusyTimeout)) // where SQLite is not to wait, this still may
 	setDefault(&r.BusyTimeout, defaultBusyTimeout)
 	r.BusyTimeout = wholeMilliseconds(r.BusyTimeout)
 	setDefault(&r.Pragmas.BusyTimeout, r.BusyTimeout)

@@ -8,10 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 
+	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/netfs"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 )
@@ -39,8 +42,7 @@ func locate(ctx context.Context, path string, o *Options) (location, error) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return location{}, openError(path, errors.New("the path contains a NUL byte"))
 	}
-	// Connections are opened later too: they must not follow a change of the working directory.
-	abs, err := filepath.Abs(path)
+	abs, err := absolute(path)
 	if err != nil {
 		return location{}, openError(path, err)
 	}
@@ -50,10 +52,14 @@ func locate(ctx context.Context, path string, o *Options) (location, error) {
 	} else if !info.IsDir() {
 		return location{}, openError(path, fmt.Errorf("its folder: %w", &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}))
 	}
-	if err := checkFilesystem(ctx, dir, path, o); err != nil {
+	info, err := os.Stat(abs)
+	onDisk := abs // where a link leads counts, not where the link is
+	if err != nil {
+		onDisk = dir
+	}
+	if err := checkFilesystem(ctx, onDisk, path, o); err != nil {
 		return location{}, err
 	}
-	info, err := os.Stat(abs)
 	switch {
 	case err == nil && info.IsDir():
 		return location{}, openError(path, &fs.PathError{Op: "open", Path: abs, Err: syscall.EISDIR})
@@ -63,6 +69,7 @@ func locate(ctx context.Context, path string, o *Options) (location, error) {
 		if err := accessible(abs, o.Mode); err != nil {
 			return location{}, openError(path, err)
 		}
+		waitForCreation()
 		return location{path: abs}, nil
 	case !errors.Is(err, fs.ErrNotExist) || o.Mode != ReadWriteCreate:
 		return location{}, openError(path, err)
@@ -78,6 +85,28 @@ func locate(ctx context.Context, path string, o *Options) (location, error) {
 // closing any descriptor of a file drops the locks that the process has on it.
 // https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
 var creating sync.Mutex
+
+func waitForCreation() {
+	creating.Lock()
+	defer creating.Unlock()
+}
+
+// absolute makes path independent of the working directory, since connections are opened later too. What stands before ".."
+// may be a link, from where ".." leads elsewhere than the text says.
+func absolute(path string) (string, error) {
+	dir, name := filepath.Split(path)
+	if name == "" || name == "." || name == ".." {
+		return "", &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	}
+	if slices.Contains(strings.FieldsFunc(dir, func(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) }), "..") {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(resolved, name)
+	}
+	return filepath.Abs(path)
+}
 
 // create makes an empty file, which SQLite takes for a new database. It reports false if somebody else was faster.
 func create(path string, mode fs.FileMode) (created bool, err error) {
@@ -100,16 +129,23 @@ func create(path string, mode fs.FileMode) (created bool, err error) {
 	return true, errors.Join(err, f.Close())
 }
 
-// discard removes a database that this Open made and could not finish. Side files mean that somebody else has opened it
-// meanwhile: then it stays.
+// discard removes a database that this Open made and could not finish. It stays where somebody else has opened it meanwhile,
+// which side files tell of another process.
 func (l location) discard() {
-	if !l.created {
+	if !l.created || capi.OpenConnections(l.path) > 0 {
 		return
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Lstat(l.path + suffix); err == nil {
 			return
 		}
+	}
+	journal, err := os.ReadFile(l.path + "-journal")
+	if len(journal) > 0 && journal[0] != 0 { // that of a transaction; one that only persists begins with zeros
+		return
+	}
+	if err == nil {
+		_ = os.Remove(l.path + "-journal")
 	}
 	_ = os.Remove(l.path)
 }

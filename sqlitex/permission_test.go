@@ -109,7 +109,11 @@ func TestDatabaseInAFolderWithoutWritePermission(t *testing.T) {
 				assert.Contains(t, kinds, kind)
 			}
 			seal(0o755)
-			assert.Equal(t, []string{"test.db"}, files(t, dir), "nothing new")
+			if rows == 1 && test.journal == "wal" { // SQLite may have made them, and a reader may not remove them
+				assert.Subset(t, []string{"test.db", "test.db-wal", "test.db-shm"}, files(t, dir))
+			} else {
+				assert.Equal(t, []string{"test.db"}, files(t, dir), "nothing new")
+			}
 			dbtest.Verify(t, path)
 		})
 	}

@@ -104,6 +104,7 @@ func TestAContextThatEndsUndoesTheWriteWhereverItIs(t *testing.T) {
 
 func TestOneCallStatementsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
+	var ctx context.Context
 	var cancel context.CancelFunc
 	db := dbtest.Open(t, withCancel(&cancel), table)
 	for name, call := range map[string]func(ctx context.Context) error{
@@ -129,11 +130,11 @@ func TestOneCallStatementsEndWithTheirContext(t *testing.T) {
 			return err
 		},
 	} {
-		var ctx context.Context
 		ctx, cancel = context.WithCancel(bg)
 		err := call(ctx)
 		require.ErrorIs(t, err, context.Canceled, name)
 		require.ErrorIs(t, err, tx.ErrInterrupted, name)
+		cancel()
 		require.ErrorIs(t, call(ctx), context.Canceled, "%s with a context that is done", name)
 		holds(t, db)
 	}

@@ -50,9 +50,9 @@
 // [Writer.Exec] runs one statement for its effect. Statements with RETURNING are read like queries; they have run to their end
 // before the call, or the loop, is over. [Writer.Script] runs many without arguments, such as a schema.
 //
-// An error of one statement does not end the transaction: return it to undo everything, or handle it and go on. Some make SQLite
-// roll back by itself: a full disk, OR ROLLBACK, RAISE(ROLLBACK). Then every further statement answers that error, and so
-// does Write, even if the function swallowed it (https://www.sqlite.org/lang_transaction.html).
+// An error of one statement does not end the transaction: return it to undo everything, or handle it and go on. Some make
+// SQLite roll back by itself: a full disk, OR ROLLBACK, RAISE(ROLLBACK). Then every further statement answers that error, and
+// so does Write, even if the function swallowed it (https://www.sqlite.org/lang_transaction.html).
 //
 // # Savepoints
 //
@@ -68,17 +68,17 @@
 //
 // # After the commit
 //
-// What must not happen unless the transaction is committed waits in [Writer.OnCommit]. The functions run before Write returns, when the
-// writer is free for others again; after a rollback they are dropped.
+// What must not happen unless the transaction is committed waits in [Writer.OnCommit]. The functions run before Write
+// returns, when the writer is free for others again; after a rollback they are dropped.
 //
 //	w.OnCommit(func() { cache.Forget(id) })
 //
 // # Statements
 //
-// A call takes exactly one statement. Blanks and comments may follow, and one semicolon; a second statement is an error, and so is none. What
-// begins or ends a transaction, and what changes the connection for its next user, is [ErrNotAllowed]: the error
-// names the method to use instead. Prepared statements are kept by their text, so let the text stay the same and pass what
-// changes as arguments.
+// A call takes exactly one statement. Blanks and comments may follow, and one semicolon; a second statement is an error,
+// and so is none. What begins or ends a transaction, and what changes the connection for its next user, is
+// [ErrNotAllowed]: the error names the method to use instead. Prepared statements are kept by their text, so let the text
+// stay the same and pass what changes as arguments.
 //
 // # Arguments
 //
@@ -132,15 +132,15 @@
 //   - bool takes 0 and 1
 //   - string and []byte take TEXT and BLOB; the bytes are the caller's own
 //   - time.Time takes TEXT in the formats of SQLite's date functions; it is UTC unless it says otherwise, and becomes UTC
-//   - NULL fits *T, sql.Null[T], []byte (nil), any, and nothing else
+//   - NULL fits *T, sql.Null[T], []byte, any, and with the option json a map, slice or pointer; nothing else
 //   - any takes everything, as int64, float64, string, []byte or nil
 //   - sql.Scanner decides for itself; other named types go by their kind
 //
 // # Waiting and contexts
 //
 // The context given to Read or Write holds for everything in the transaction. When it ends, the statement that runs is
-// interrupted, the next ones fail, and a write transaction is rolled back. [Reader.Context] and [Writer.Context] return it for callees.
-// The rollback itself does not look at it. Waits for locks are described in package sqlitex.
+// interrupted, the next ones fail, and a write transaction is rolled back; the rollback itself does not look at it.
+// [Reader.Context] and [Writer.Context] return it for callees. Waits for locks are described in package sqlitex.
 //
 // # Errors
 //

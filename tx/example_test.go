@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sanelite/sanelite/sqlitex"
@@ -380,7 +381,7 @@ func ExampleBusyError() {
 	if errors.As(err, &busy) {
 		fmt.Println("waited for", busy.For)
 		fmt.Println("longer than the timeout:", busy.Waited >= 50*time.Millisecond)
-		fmt.Println("the call that has it is known:", busy.Holder != "") // file, line and function
+		fmt.Println("in the hands of a function in", strings.Split(busy.Holder, ":")[0]) // a line and the function's name follow
 	}
 	close(finish)
 	fmt.Println(<-finished)
@@ -388,7 +389,7 @@ func ExampleBusyError() {
 	// true
 	// waited for the writer
 	// longer than the timeout: true
-	// the call that has it is known: true
+	// in the hands of a function in example_test.go
 	// <nil>
 }
 

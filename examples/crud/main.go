@@ -40,7 +40,7 @@ func main() {
 
 // run serves until ctx ends. When it returns, every request has been answered and the database is closed.
 func run(ctx context.Context, cfg config, log *slog.Logger) (err error) {
-	db, err := sqlitex.Open(ctx, cfg.database, nil)
+	db, err := sqlitex.Open(ctx, cfg.database, &sqlitex.Options{Logger: log})
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func (a *api) logged(next http.Handler) http.Handler {
 		next.ServeHTTP(answer, r)
 		a.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path),
-			slog.Int("status", answer.status), slog.Duration("took", time.Since(start)))
+			slog.Int("status", answer.status), slog.String("took", time.Since(start).String()))
 	})
 }
 

@@ -33,7 +33,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, cfg
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	log.Info("shutting down", "timeout", cfg.shutdownTimeout)
+	log.Info("shutting down", "timeout", cfg.shutdownTimeout.String())
 	// Not a child of ctx, which has ended. Requests are no children of it either: they may finish.
 	grace, cancel := context.WithTimeout(context.Background(), cfg.shutdownTimeout)
 	defer cancel()

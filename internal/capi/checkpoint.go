@@ -30,14 +30,3 @@ func (c *Conn) Checkpoint(mode CheckpointMode) (inLog, copied int, err error) {
 	}
 	return inLog, copied, err
 }
-
-// SkipCheckpointOnClose leaves the write-ahead log alone when the last connection closes, for the program that copies it.
-// https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfignockptonclose
-func (c *Conn) SkipCheckpointOnClose() error {
-	va := libc.NewVaList(int32(1), uintptr(0))
-	defer libc.Xfree(c.tls, va)
-	if rc := lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, va); rc != lib.SQLITE_OK {
-		return c.newError(rc, "", "configure")
-	}
-	return nil
-}

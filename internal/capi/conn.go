@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,18 +16,19 @@ import (
 
 // Conn is the C side of one connection.
 type Conn struct {
-	db      uintptr // sqlite3*, owned by zombie
-	tls     *libc.TLS
-	zombie  *sqlite.Conn
-	path    string
-	word    uintptr // eight bytes of C memory for out parameters
-	main    uintptr // C string "main"
-	id      uintptr // key in the table of progress handlers
-	ctx     context.Context
-	stopped atomic.Pointer[error]
+	db     uintptr // sqlite3*, owned by zombie
+	tls    *libc.TLS
+	zombie *sqlite.Conn
+	path   string
+	word   uintptr // eight bytes of C memory for out parameters
+	main   uintptr // C string "main"
+	id     uintptr // key in the table of progress handlers
+	ctx    context.Context
+	stop   *Stop
 }
 
-// Open opens path and proves which sqlite3 handle is behind the zombiezen connection. The path is a file name, taken
+// Open opens path and proves which sqlite3 handle is behind the zombiezen connection. That reads the file, so Open may answer
+// SQLITE_BUSY, at once; trying again is then safe. The path is a file name, taken
 // literally: SQLITE_OPEN_URI is never set (https://www.sqlite.org/uri.html, "URI filenames are off by default").
 func Open(path string, flags sqlite.OpenFlags) (*Conn, error) {
 	initialize()
@@ -39,6 +39,7 @@ func Open(path string, flags sqlite.OpenFlags) (*Conn, error) {
 	if err != nil {
 		return nil, &sqlerr.Error{Code: sqlite.ErrCode(err), Message: err.Error(), Offset: -1, Op: "open"}
 	}
+	z.SetBusyTimeout(0) // zombiezen's own default waits for ever
 	c := &Conn{zombie: z, path: path, tls: libc.NewTLS()}
 	if c.db, err = handleOf(z); err == nil {
 		err = c.allocate()
@@ -63,15 +64,32 @@ func (c *Conn) allocate() (err error) {
 // Zombie returns the connection as zombiezen's own API sees it.
 func (c *Conn) Zombie() *sqlite.Conn { return c.zombie }
 
-// Close closes the connection. Every statement must have been finalized before.
+// Close closes the connection. This module's statements must have been finalized before; those that user code has left, and
+// blob handles, are finalized here, as SQLite would keep the files open for them.
 func (c *Conn) Close() error {
 	c.removeProgressHandler()
 	err := c.zombie.Close()
+	if err != nil && c.db != 0 {
+		err = c.closeLeftOver()
+	}
 	libc.Xfree(c.tls, c.word)
 	libc.Xfree(c.tls, c.main)
 	c.tls.Close()
 	c.db, c.word, c.main = 0, 0, 0
 	return err
+}
+
+// closeLeftOver closes what zombiezen gave up on: sqlite3_close refuses while a statement exists, and user code may have
+// closed the zombiezen connection before. Where a backup that nobody can reach from here still reads from the connection,
+// SQLite keeps it until that ends. https://www.sqlite.org/c3ref/close.html
+func (c *Conn) closeLeftOver() error {
+	for p := lib.Xsqlite3_next_stmt(c.tls, c.db, 0); p != 0; p = lib.Xsqlite3_next_stmt(c.tls, c.db, 0) {
+		lib.Xsqlite3_finalize(c.tls, p)
+	}
+	if rc := lib.Xsqlite3_close_v2(c.tls, c.db); rc != lib.SQLITE_OK {
+		return &sqlerr.Error{Code: sqlite.ResultCode(rc), Message: "connection cannot be closed", Offset: -1, Op: "close"}
+	}
+	return nil
 }
 
 // newError makes the error for result code rc of the last call. sql and op say what was being done.
@@ -82,7 +100,7 @@ func (c *Conn) newError(rc int32, sql, op string) error {
 		SQL:     sql,
 		Offset:  -1,
 		Op:      op,
-		Cause:   c.cause(),
+		Cause:   c.Cause(),
 	}
 	if e.Cause == nil {
 		e.Cause = c.systemError(e.Code)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanelite/sanelite/internal/cmem"
 	"github.com/sanelite/sanelite/internal/pagecache"
+	"github.com/sanelite/sanelite/internal/sqlerr"
 )
 
 // The sqlite3 handle of a zombiezen connection is private. It is learnt from SQLite: an automatic extension gives every
@@ -48,14 +49,19 @@ func answerHandle(tls *libc.TLS, ctx uintptr, _ int32, _ uintptr) {
 
 func handleOf(z *sqlite.Conn) (uintptr, error) {
 	stmt, _, err := z.PrepareTransient("SELECT " + handleFunction + "()")
-	if err != nil {
-		return 0, fmt.Errorf("sqlite: connection handle: %w", err)
+	if err != nil { // preparing reads the schema, so this is where a file turns out not to be a database
+		return 0, openError(err)
 	}
 	defer func() { _ = stmt.Finalize() }()
 	if _, err := stmt.Step(); err != nil {
-		return 0, fmt.Errorf("sqlite: connection handle: %w", err)
+		return 0, openError(err)
 	}
 	return uintptr(stmt.ColumnInt64(0)), nil
+}
+
+func openError(err error) error {
+	code := sqlite.ErrCode(err)
+	return &sqlerr.Error{Code: code, Message: code.Message(), Offset: -1, Op: "open"}
 }
 
 // forgetHandleFunction removes the function again, so that SQL cannot read an address.

@@ -3,6 +3,7 @@ package capi
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
@@ -45,7 +46,7 @@ func onProgress(_ *libc.TLS, id uintptr) int32 {
 	handlers.RLock()
 	c := handlers.conns[id]
 	handlers.RUnlock()
-	if c != nil && c.cause() != nil {
+	if c != nil && c.Cause() != nil {
 		return 1 // the statement ends with SQLITE_INTERRUPT
 	}
 	return 0
@@ -55,22 +56,40 @@ func onProgress(_ *libc.TLS, id uintptr) int32 {
 // that begins later under another context is never hit, as a late sqlite3_interrupt would. nil switches the look off.
 func (c *Conn) SetContext(ctx context.Context) { c.ctx = ctx }
 
-// Interrupt makes the running statement, and every later one, end with reason. It may be called from any goroutine and
-// is final: it is for handles that close.
-func (c *Conn) Interrupt(reason error) { c.stopped.Store(&reason) }
+// Stop ends the statements of all connections that share it, those that are being opened included. Its zero value is ready
+// for use.
+type Stop struct{ reason atomic.Pointer[error] }
 
-// cause returns why the running statement must end, or nil.
-func (c *Conn) cause() error {
+// Set makes the running statements, and every later one, end with reason. It may be called from any goroutine and is final:
+// it is for handles that close.
+func (s *Stop) Set(reason error) { s.reason.Store(&reason) }
+
+// Err returns the reason, or nil. A nil Stop has none.
+func (s *Stop) Err() error {
+	if s == nil {
+		return nil
+	}
+	if reason := s.reason.Load(); reason != nil {
+		return *reason
+	}
+	return nil
+}
+
+// StopWith makes s end the statements of c too.
+func (c *Conn) StopWith(s *Stop) { c.stop = s }
+
+// Cause returns why the running statement must end, or nil.
+func (c *Conn) Cause() error {
 	if c.ctx == nil {
 		return nil
 	}
-	if reason := c.stopped.Load(); reason != nil {
-		return *reason
+	if err := c.stop.Err(); err != nil {
+		return err
 	}
 	return c.ctx.Err()
 }
 
-// OpenConnections counts the connections of this module that are open on path; for tests.
+// OpenConnections counts the connections of this module that were opened on path, spelled the same way.
 func OpenConnections(path string) (n int) {
 	handlers.RLock()
 	defer handlers.RUnlock()

@@ -26,6 +26,7 @@ type Config struct {
 	Statements  int           // bound of the statement cache
 	BusyTimeout time.Duration // bound of every wait for a lock; negative: none
 	KeepWAL     bool          // the last Close leaves the write-ahead log to another program
+	Stop        *capi.Stop    // ends all that runs on the connections, waits included; may be nil
 }
 
 // readOnly reports whether connections opened with cfg cannot write.
@@ -47,22 +48,28 @@ type Conn struct {
 
 	// What the connection is to look like whenever it changes hands.
 	pragmas   pragma.Config
+	others    others
 	databases []string
-	exclusive bool // locking_mode = EXCLUSIVE, which Setup may have chosen
 }
 
 // Open opens and configures a connection, runs Setup and reads once, so that a file that is no database is found out now.
-func Open(ctx context.Context, cfg *Config) (_ *Conn, err error) {
-	raw, err := capi.Open(cfg.Path, cfg.Flags)
+func Open(ctx context.Context, cfg *Config) (*Conn, error) {
+	var raw *capi.Conn
+	err := cfg.wait(ctx, "another connection's lock, to open the database", func() (err error) {
+		raw, err = capi.Open(cfg.Path, cfg.Flags)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	c := &Conn{Conn: raw, Stmts: stmtcache.New(raw, cfg.Statements), cfg: cfg}
-	defer func() {
-		if err != nil {
+	whole := false
+	defer func() { // also when Setup panics or ends its goroutine
+		if !whole {
 			_ = c.Close()
 		}
 	}()
+	c.StopWith(cfg.Stop)
 	c.SetContext(ctx)
 	defer c.SetContext(nil)
 	if err := c.configure(ctx); err != nil {
@@ -82,11 +89,30 @@ func Open(ctx context.Context, cfg *Config) (_ *Conn, err error) {
 	if c.pragmas, err = pragma.Read(c.Zombie()); err != nil {
 		return nil, err
 	}
+	if c.others, err = c.readOthers(); err != nil {
+		return nil, err
+	}
 	if c.databases, err = c.attached(); err != nil {
 		return nil, err
 	}
-	err = c.eachRow("PRAGMA locking_mode", func(s *capi.Stmt) { c.exclusive = string(s.ColumnText(0)) != "normal" })
-	return c, err
+	whole = true
+	return c, nil
+}
+
+// wait calls try until it meets no lock any more, bounded by ctx, the busy timeout and Stop.
+func (cfg *Config) wait(ctx context.Context, what string, try func() error) error {
+	return wait.Lock(ctx, cfg.BusyTimeout, what, func() error {
+		if err := cfg.Stop.Err(); err != nil {
+			return err
+		}
+		return try()
+	})
+}
+
+// Wait calls try until it meets no lock of another connection or process any more, bounded by ctx and the busy timeout. what
+// names the lock in the error.
+func (c *Conn) Wait(ctx context.Context, what string, try func() error) error {
+	return c.cfg.wait(ctx, what, try)
 }
 
 // configure applies the pragmas. SQLite's own wait is switched off meanwhile and takes its configured value at the end.
@@ -97,7 +123,7 @@ func (c *Conn) configure(ctx context.Context) error {
 	if c.cfg.readOnly() {
 		apply = pragma.ApplyReader
 	}
-	err := wait.Lock(ctx, c.cfg.BusyTimeout, "another connection's lock, to configure this one", func() error {
+	err := c.Wait(ctx, "another connection's lock, to configure this one", func() error {
 		if err := apply(c.Zombie(), quick); err != nil {
 			return err
 		}
@@ -162,7 +188,7 @@ func (c *Conn) attached() ([]string, error) {
 func (c *Conn) OnlyMain() bool { return len(c.databases) == 1 }
 
 // SharesLocks reports that locks are taken per transaction, not for good. https://www.sqlite.org/pragma.html#pragma_locking_mode
-func (c *Conn) SharesLocks() bool { return !c.exclusive }
+func (c *Conn) SharesLocks() bool { return c.others.pragmas["locking_mode"] == "normal" }
 
 // Pragmas returns what the connection was given and had confirmed.
 func (c *Conn) Pragmas() pragma.Config { return c.pragmas }

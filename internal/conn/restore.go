@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -15,26 +16,47 @@ import (
 // it so; whole is false where the connection could not be restored and must be replaced.
 func (c *Conn) Restore() (report error, whole bool) {
 	c.SetContext(nil)
-	c.Zombie().SetInterrupt(nil)
+	if !c.alive() {
+		c.tainted = true
+		return sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: the connection was closed by the function that it was lent to"), false
+	}
 	c.ResetStrays()
 	if !c.Autocommit() {
 		c.Rollback()
 		report = sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: a transaction was left open on the connection and has been rolled back")
 	}
-	if c.Broken() || c.InTransaction() {
-		return sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: the connection was left with an open transaction, blob handle or backup"), false
+	if !c.Autocommit() || c.InTransaction() {
+		c.tainted = true
+		return sqlerr.Wrapf(sqlerr.ErrStateChanged, "sqlite: the connection was left with an open transaction or backup"), false
 	}
 	c.ArmProgressHandler()
-	return report, c.restoreState() == nil
+	whole = c.restoreState() == nil
+	c.tainted = c.tainted || !whole
+	return report, whole
+}
+
+// alive cuts the connection off from the channel that user code may interrupt it by, which is impossible on one that was closed.
+func (c *Conn) alive() (alive bool) {
+	defer func() { alive = recover() == nil }()
+	c.Zombie().SetInterrupt(nil)
+	return true
 }
 
 func (c *Conn) restoreState() error {
+	c.restoreLimits() // first: they bound what follows as well
 	if err := c.detachOthers(); err != nil {
 		return err
 	}
 	if err := c.dropTemporary(); err != nil {
 		return err
 	}
+	if err := c.restorePragmas(); err != nil {
+		return err
+	}
+	return c.restoreOthers()
+}
+
+func (c *Conn) restorePragmas() error {
 	now, err := pragma.Read(c.Zombie())
 	if err != nil || now == c.pragmas {
 		return err
@@ -86,14 +108,21 @@ func (c *Conn) ForgetTemporary() {
 
 // dropTemporary drops the temporary objects of the connection: they must not be seen by the next caller, whose names they
 // would shadow. Triggers and views go first, since dropping a table drops its indexes and triggers with it.
-func (c *Conn) dropTemporary() error {
+func (c *Conn) dropTemporary() (err error) {
 	c.Created = false
+	enforced := c.pragmas.ForeignKeys == pragma.On
 	for _, kind := range []string{"trigger", "view", "table"} {
 		var names []string
 		err := c.eachRow("SELECT name FROM temp.sqlite_schema WHERE type = '"+kind+"' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
 			func(s *capi.Stmt) { names = append(names, string(s.ColumnText(0))) })
 		if err != nil {
 			return err
+		}
+		if kind == "table" && len(names) > 0 && enforced { // dropping a table deletes its rows, to which others may refer
+			if err := c.RunOnce("PRAGMA foreign_keys = 0"); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, c.RunOnce("PRAGMA foreign_keys = 1")) }()
 		}
 		for _, name := range names {
 			if err := c.RunOnce("DROP " + strings.ToUpper(kind) + " IF EXISTS temp." + quote(name)); err != nil {

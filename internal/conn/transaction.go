@@ -5,7 +5,6 @@ import (
 
 	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/sqlerr"
-	"github.com/sanelite/sanelite/internal/wait"
 )
 
 const lockOfOthers = "a lock of another connection or process"
@@ -77,7 +76,7 @@ func (c *Conn) EndRead() (clean bool) {
 	}
 	if c.InTransaction() {
 		c.ResetStrays()
-		c.tainted = c.InTransaction()
+		c.tainted = c.tainted || c.InTransaction()
 		return false
 	}
 	return err == nil
@@ -94,7 +93,7 @@ func (c *Conn) lock(ctx context.Context, s *capi.Stmt) error {
 	c.SetBusyTimeout(0)
 	err := s.Run()
 	if err != nil && sqlerr.IsBusy(err) {
-		err = wait.Lock(ctx, c.cfg.BusyTimeout, lockOfOthers, s.Run)
+		err = c.Wait(ctx, lockOfOthers, s.Run)
 	}
 	c.SetBusyTimeout(c.pragmas.BusyTimeout)
 	return err
@@ -121,7 +120,7 @@ func (c *Conn) Rollback() {
 		// A read that is still active cannot stop a rollback; whatever else did is given a second chance without it.
 		c.ResetStrays()
 		_ = c.control.rollback.Run()
-		c.tainted = !c.Autocommit()
+		c.tainted = c.tainted || !c.Autocommit()
 	}
 }
 

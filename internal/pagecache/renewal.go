@@ -50,7 +50,7 @@ func Find(tls *libc.TLS, clear func()) *Renewal {
 	clear()
 	seeking.Store(false)
 	found := startSearch(nil)
-	if len(found) != 1 {
+	if len(found) != 1 || found[0].watched {
 		return nil
 	}
 	r := &Renewal{cache: found[0], tls: tls}

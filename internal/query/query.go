@@ -23,7 +23,7 @@ func prepare(c *conn.Conn, write bool, sql string, args []any) (*stmtcache.Stmt,
 			c.Stmts.Put(s)
 		}
 	}()
-	if !write && !s.ReadOnly() {
+	if !write && !s.ReadOnly() && s.Info.Kind != sqltext.Pragma { // SQLite says of `PRAGMA journal_mode` that it may write
 		return nil, sqlerr.Wrapf(sqlerr.ErrReadOnly, "sqlite: a Reader cannot run %s: use Write, Exec or ExecOne", sqlerr.Shorten(sql))
 	}
 	if err := bind.Args(s.Stmt, args); err != nil {

@@ -112,24 +112,36 @@ func (p *Pool) Get(ctx context.Context) (*Reader, error) {
 }
 
 // open makes a new reader, for which the caller has reserved a place.
-func (p *Pool) open(ctx context.Context) (*Reader, error) {
-	c, err := p.cfg.Open(ctx)
+func (p *Pool) open(ctx context.Context) (r *Reader, err error) {
+	var c *conn.Conn
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.opening--
+	defer func() { // also when the user's Setup panics
+		p.opening--
+		if r == nil {
+			p.freed()
+		}
+	}()
+	p.unlocked(func() { c, err = p.cfg.Open(ctx) })
 	if err == nil && p.closed {
 		_ = c.Close()
 		err = sqlerr.ErrClosed
 	}
 	if err != nil {
-		p.freed()
 		return nil, err
 	}
 	p.stats.Opened++
-	r := &Reader{Conn: c, Snapshot: snapshot.Of(c, &p.keep)}
+	r = &Reader{Conn: c, Snapshot: snapshot.Of(c, &p.keep)}
 	p.stats.Keeping = r.Snapshot.Keeps()
 	p.lend(r)
 	return r, nil
+}
+
+// unlocked runs fn without the lock that the caller holds.
+func (p *Pool) unlocked(fn func()) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	fn()
 }
 
 // wait returns a reader, an error, or neither when it is worth trying again.
@@ -243,15 +255,6 @@ func (p *Pool) finishIfDrained() {
 	case <-p.drained:
 	default:
 		close(p.drained)
-	}
-}
-
-// Interrupt ends the statements of all readers in use, for good.
-func (p *Pool) Interrupt(reason error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, r := range p.out {
-		r.Conn.Interrupt(reason)
 	}
 }
 

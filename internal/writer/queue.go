@@ -38,46 +38,64 @@ type Stats struct {
 	Waits       int64         // of these, how many had to wait
 	WaitTotal   time.Duration
 	WaitLongest time.Duration
+	Commits     int64 // shared transactions committed, those of one caller included
+	Callers     int64 // calls that they served
 }
 
 // waiter is one caller in the queue. Waiters are reused.
 type waiter struct {
 	prev, next *waiter
-	granted    chan error // capacity 1: nil hands the writer over
+	queued     bool
+	part       *Part         // nil: wants the writer for itself
+	answer     chan answer   // capacity 1
+	returned   chan struct{} // capacity 1
 	timer      *time.Timer
+}
+
+// answer is what a waiter waits for.
+type answer struct {
+	turn Turn
+	err  error
 }
 
 var waiters = sync.Pool{New: func() any {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
-	return &waiter{granted: make(chan error, 1), timer: t}
+	return &waiter{answer: make(chan answer, 1), returned: make(chan struct{}, 1), timer: t}
 }}
 
 // Acquire waits for the writer, at most for limit (negative: as long as ctx lives). The caller must Release it.
 func (q *Queue) Acquire(ctx context.Context, limit time.Duration) error {
 	q.mu.Lock()
+	w, err := q.tryAcquire()
+	if w == nil {
+		q.mu.Unlock()
+		return err
+	}
+	q.push(w)
+	q.mu.Unlock()
+	_, err = q.wait(ctx, limit, w)
+	return err
+}
+
+// tryAcquire takes the writer if it is free. Otherwise it answers a waiter to be queued, or why waiting is useless. The caller
+// holds mu.
+func (q *Queue) tryAcquire() (*waiter, error) {
 	switch {
 	case q.closed:
-		q.mu.Unlock()
-		return sqlerr.ErrClosed
+		return nil, sqlerr.ErrClosed
 	case !q.held:
 		q.held = true
 		q.stats.Acquired++
 		q.take()
-		q.mu.Unlock()
-		return nil
+		return nil, nil
 	case q.holder.goroutine != 0 && q.holder.goroutine == goroutine.ID():
-		err := q.busy("the writer, which this goroutine itself holds", 0)
-		q.mu.Unlock()
-		return err
+		return nil, q.busy("the writer, which this goroutine itself holds", 0)
 	}
-	w := waiters.Get().(*waiter)
-	q.push(w)
-	q.mu.Unlock()
-	return q.wait(ctx, limit, w)
+	return waiters.Get().(*waiter), nil
 }
 
-func (q *Queue) wait(ctx context.Context, limit time.Duration, w *waiter) error {
+func (q *Queue) wait(ctx context.Context, limit time.Duration, w *waiter) (Turn, error) {
 	start := time.Now()
 	var expired <-chan time.Time
 	if limit >= 0 {
@@ -86,16 +104,16 @@ func (q *Queue) wait(ctx context.Context, limit time.Duration, w *waiter) error 
 	}
 	var err error
 	select {
-	case err = <-w.granted:
-		return q.waited(w, start, err)
+	case a := <-w.answer:
+		return q.waited(w, start, a)
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-expired:
 	}
 	q.mu.Lock()
-	if !q.remove(w) { // granted in the meantime: the writer is ours, whatever else happened
+	if !q.remove(w) { // answered, or taken by a leader, in the meantime: that answer is the truth
 		q.mu.Unlock()
-		return q.waited(w, start, <-w.granted)
+		return q.waited(w, start, <-w.answer)
 	}
 	busy := q.busy("the writer", time.Since(start))
 	if err != nil {
@@ -103,24 +121,29 @@ func (q *Queue) wait(ctx context.Context, limit time.Duration, w *waiter) error 
 	}
 	q.mu.Unlock()
 	w.recycle()
-	return busy
+	return Lead, busy
 }
 
 // waited ends a wait that was answered.
-func (q *Queue) waited(w *waiter, start time.Time, err error) error {
-	w.recycle()
-	if err != nil {
-		return err
-	}
+func (q *Queue) waited(w *waiter, start time.Time, a answer) (Turn, error) {
 	took := time.Since(start)
 	q.mu.Lock()
-	q.stats.Acquired++
 	q.stats.Waits++
 	q.stats.WaitTotal += took
 	q.stats.WaitLongest = max(q.stats.WaitLongest, took)
-	q.take()
+	switch {
+	case a.err != nil:
+	case a.turn == Lead:
+		q.stats.Acquired++
+		q.take()
+	case a.turn == Run:
+		q.holder.goroutine = goroutine.ID()
+	}
 	q.mu.Unlock()
-	return nil
+	if a.turn != Run { // otherwise there is an answer to come
+		w.recycle()
+	}
+	return a.turn, a.err
 }
 
 // take notes who has the writer now.
@@ -136,7 +159,7 @@ func (q *Queue) Release() {
 	q.holder.goroutine = 0
 	if w := q.first; w != nil {
 		q.remove(w)
-		w.granted <- nil
+		w.answer <- answer{turn: Lead}
 		return
 	}
 	q.held = false
@@ -156,7 +179,7 @@ func (q *Queue) Close() (drained <-chan struct{}) {
 	q.drained = make(chan struct{})
 	for w := q.first; w != nil; w = q.first {
 		q.remove(w)
-		w.granted <- sqlerr.ErrClosed
+		w.answer <- answer{err: sqlerr.ErrClosed}
 	}
 	if !q.held {
 		close(q.drained)
@@ -200,6 +223,7 @@ func (q *Queue) describe(e *sqlerr.BusyError) *sqlerr.BusyError {
 }
 
 func (q *Queue) push(w *waiter) {
+	w.queued = true
 	w.prev, w.next = q.last, nil
 	if q.last == nil {
 		q.first = w
@@ -209,11 +233,23 @@ func (q *Queue) push(w *waiter) {
 	q.last = w
 }
 
+func (q *Queue) pushFirst(w *waiter) {
+	w.queued = true
+	w.prev, w.next = nil, q.first
+	if q.first == nil {
+		q.last = w
+	} else {
+		q.first.prev = w
+	}
+	q.first = w
+}
+
 // remove takes w out of the queue and reports whether it was still in it.
 func (q *Queue) remove(w *waiter) bool {
-	if w.prev == nil && q.first != w {
+	if !w.queued {
 		return false
 	}
+	w.queued = false
 	if w.prev == nil {
 		q.first = w.next
 	} else {
@@ -228,8 +264,9 @@ func (q *Queue) remove(w *waiter) bool {
 	return true
 }
 
-// recycle returns a waiter that is in no queue and whose channel is empty.
+// recycle returns a waiter that is in no queue and whose channels are empty.
 func (w *waiter) recycle() {
 	w.timer.Stop()
+	w.part = nil
 	waiters.Put(w)
 }
