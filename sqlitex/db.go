@@ -73,42 +73,65 @@ func (db *DB) releaseReader(r *readers.Reader) {
 	}
 }
 
-// acquireWriter returns the connection that writes, when its turn has come. It does nothing when ctx is done.
-func (db *DB) acquireWriter(ctx context.Context) (*conn.Conn, error) {
+// writable reports why this call may not write. It is asked first, so that nothing is done when ctx is done.
+func (db *DB) writable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if db.opts.Mode == ReadOnly {
-		return nil, sqlerr.Wrapf(ErrReadOnly, "sqlite: %s was opened read-only", db.path)
+		return sqlerr.Wrapf(ErrReadOnly, "sqlite: %s was opened read-only", db.path)
+	}
+	return nil
+}
+
+// acquireWriter returns the connection that writes, when its turn has come.
+func (db *DB) acquireWriter(ctx context.Context) (*conn.Conn, error) {
+	if err := db.writable(ctx); err != nil {
+		return nil, err
 	}
 	if err := db.queue.Acquire(ctx, db.opts.BusyTimeout); err != nil {
 		return nil, err
 	}
+	ready := false
+	defer func() { // also when the user's Setup panics
+		if !ready {
+			db.queue.Release()
+		}
+	}()
+	c, err := db.takeWriter(ctx)
+	ready = err == nil
+	return c, err
+}
+
+// takeWriter returns the connection that writes, to the one who holds the queue.
+func (db *DB) takeWriter(ctx context.Context) (*conn.Conn, error) {
 	if c := db.writer.Load(); c != nil {
 		c.User.Begin(nil)
 		return c, nil
 	}
-	opened := false
-	defer func() { // also when the user's Setup panics
-		if !opened {
-			db.queue.Release()
-		}
-	}()
 	c, err := db.openWriter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	db.writer.Store(c)
-	opened = true
 	return c, nil
 }
 
 // releaseWriter lets the next one write.
 func (db *DB) releaseWriter() {
-	if db.writer.Load().Broken() && !db.memory {
+	db.checkWriter()
+	db.queue.Release()
+}
+
+// checkWriter drops a connection that can no longer be trusted. A memory database has no other.
+func (db *DB) checkWriter() {
+	if c := db.writer.Load(); c.Broken() {
+		if db.memory {
+			c.Pardon()
+			return
+		}
 		db.dropWriter()
 	}
-	db.queue.Release()
 }
 
 // dropWriter closes the connection that writes; the next one to need it opens another.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -160,3 +161,6 @@ func absent(t testing.TB, path string) {
 		}
 	}
 }
+
+// goexit ends the calling goroutine, as t.FailNow does.
+func goexit() { runtime.Goexit() }

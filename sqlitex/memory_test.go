@@ -104,7 +104,10 @@ func TestNestingOnAMemoryDatabaseIsBusyAtOnce(t *testing.T) {
 		require.ErrorIs(t, err, sqlitex.ErrBusy)
 		_, err = db.Exec(t.Context(), `DELETE FROM t`)
 		require.ErrorIs(t, err, sqlitex.ErrBusy)
-		_ = 0
+		busy := new(sqlitex.BusyError)
+		require.ErrorAs(t, err, &busy)
+		assert.NotContains(t, busy.Holder, "somebody", "the holder is named")
+		assert.Contains(t, busy.For, "this goroutine itself")
 	}
 	require.NoError(t, db.Read(t.Context(), func(*tx.Reader) error { nested(); return nil }))
 	require.NoError(t, db.Write(t.Context(), func(*tx.Writer) error { nested(); return nil }))

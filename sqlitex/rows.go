@@ -6,7 +6,6 @@ import (
 
 	"github.com/sanelite/sanelite/internal/query"
 	"github.com/sanelite/sanelite/internal/readers"
-	"github.com/sanelite/sanelite/tx"
 )
 
 // One runs a query in a read transaction of its own and returns its only row as a T: ErrNoRows if there is none,
@@ -62,24 +61,18 @@ func Each[T any](ctx context.Context, db *DB, sql string, args ...any) iter.Seq2
 	}
 }
 
-// ExecOne runs one statement with a RETURNING clause in a write transaction of its own, and returns its only row once that is
-// committed. If it returns no row or several, nothing is left behind: ErrNoRows, ErrTooManyRows.
+// ExecOne runs one statement with a RETURNING clause as Exec does, and returns its only row once that is committed. If it
+// returns no row or several, nothing is left behind: ErrNoRows, ErrTooManyRows.
 func ExecOne[T any](ctx context.Context, db *DB, sql string, args ...any) (T, error) {
+	call := oneCall[T]{sql: sql}
 	var zero T
-	c, err := db.acquireWriter(ctx)
-	if err != nil {
+	if err := call.set(ctx, args); err != nil {
 		return zero, err
 	}
-	defer db.releaseWriter()
-	var v T
-	err = tx.RunStatement(ctx, c, func() (err error) {
-		v, err = query.One[T](c, true, sql, args)
-		return err
-	})
-	if err != nil {
+	if err := db.share(ctx, &call.part, call.Do); err != nil {
 		return zero, err
 	}
-	return v, nil
+	return call.value, nil
 }
 
 // snapshot returns a reader in a read transaction, for a one-call function.

@@ -49,6 +49,9 @@ type WriterStats struct {
 	Waits       int64         // of these, how many had to wait
 	WaitTotal   time.Duration // sum of the waits
 	WaitLongest time.Duration
+
+	Commits int64 // transactions of Exec, ExecOne and Batch
+	Callers int64 // calls that shared them
 }
 
 // Stats returns the figures of this moment. It is cheap, and does not touch the file.

@@ -3,7 +3,6 @@ package sqlitex
 import (
 	"context"
 
-	"github.com/sanelite/sanelite/internal/query"
 	"github.com/sanelite/sanelite/tx"
 )
 
@@ -42,23 +41,4 @@ func (db *DB) write(ctx context.Context, fn func(w *tx.Writer) error) ([]func(),
 	}
 	defer db.releaseWriter()
 	return tx.RunWrite(ctx, c, fn)
-}
-
-// Exec runs one statement in a write transaction of its own. An error leaves nothing of it behind, not even the rows that
-// `INSERT OR FAIL` would keep. It waits as Write does.
-func (db *DB) Exec(ctx context.Context, sql string, args ...any) (tx.Result, error) {
-	c, err := db.acquireWriter(ctx)
-	if err != nil {
-		return tx.Result{}, err
-	}
-	defer db.releaseWriter()
-	var res query.Result
-	err = tx.RunStatement(ctx, c, func() (err error) {
-		res, err = query.Exec(c, sql, args)
-		return err
-	})
-	if err != nil {
-		return tx.Result{}, err
-	}
-	return tx.Result(res), nil
 }

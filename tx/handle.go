@@ -12,6 +12,11 @@ type WriteHandle interface {
 	Write(ctx context.Context, fn func(*Writer) error) error
 }
 
+// BatchHandle can run write transactions that share a commit; *sqlitex.DB is one.
+type BatchHandle interface {
+	Batch(ctx context.Context, fn func(*Writer) error) error
+}
+
 // Read runs fn in a read transaction and returns its result. On an error the result is the zero T.
 func Read[T any](ctx context.Context, db ReadHandle, fn func(*Reader) (T, error)) (T, error) {
 	var result T
@@ -27,6 +32,18 @@ func Read[T any](ctx context.Context, db ReadHandle, fn func(*Reader) (T, error)
 func Write[T any](ctx context.Context, db WriteHandle, fn func(*Writer) (T, error)) (T, error) {
 	var result T
 	err := db.Write(ctx, func(w *Writer) (err error) {
+		w.t.conn.User.Runs(fn) // not this closure
+		result, err = fn(w)
+		return err
+	})
+	return orZero(result, err)
+}
+
+// Batch is Write in a transaction that is shared with others who wait for the writer. fn may run more than once, and must
+// have no effect but through its Writer; see the method of the handle.
+func Batch[T any](ctx context.Context, db BatchHandle, fn func(*Writer) (T, error)) (T, error) {
+	var result T
+	err := db.Batch(ctx, func(w *Writer) (err error) {
 		w.t.conn.User.Runs(fn) // not this closure
 		result, err = fn(w)
 		return err

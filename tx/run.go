@@ -2,8 +2,8 @@ package tx
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/sanelite/sanelite/internal/commit"
 	"github.com/sanelite/sanelite/internal/conn"
 	"github.com/sanelite/sanelite/internal/snapshot"
 )
@@ -29,44 +29,23 @@ func RunRead(ctx context.Context, c *conn.Conn, s *snapshot.Snapshot, fn func(*R
 // RunWrite runs fn in a write transaction on c and returns, after a commit, the functions that OnCommit collected, for the
 // caller to run once others may write again. It is for package sqlitex.
 func RunWrite(ctx context.Context, c *conn.Conn, fn func(*Writer) error) (onCommit []func(), err error) {
-	t := &transaction{conn: c, ctx: ctx, write: true}
-	c.User.Runs(fn)
-	err = atomically(ctx, c, func() error {
-		defer t.end() // before the rollback, also when fn panics
-		if err := fn(&Writer{t: t}); err != nil {
-			return err
-		}
-		return t.end()
+	err = commit.Alone(ctx, c, func() (err error) {
+		onCommit, err = RunPart(ctx, c, fn)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return t.onCommit, nil
+	return onCommit, nil
 }
 
-// RunStatement runs one statement of the library's one-call functions in a write transaction of its own.
-func RunStatement(ctx context.Context, c *conn.Conn, run func() error) error {
-	return atomically(ctx, c, run)
-}
-
-// atomically runs fn between BEGIN IMMEDIATE and COMMIT. Only a fn that returns nil leads to a COMMIT; an error, a panic and
-// runtime.Goexit all come past the deferred rollback.
-func atomically(ctx context.Context, c *conn.Conn, fn func() error) error {
-	c.SetContext(ctx)
-	if err := c.BeginWrite(ctx); err != nil {
-		c.SetContext(nil)
-		return err
+// RunPart runs fn in the write transaction that is open on c, of which it may be a part. It is for package sqlitex.
+func RunPart(ctx context.Context, c *conn.Conn, fn func(*Writer) error) (onCommit []func(), err error) {
+	t := &transaction{conn: c, ctx: ctx, write: true}
+	c.User.Runs(fn)
+	defer t.end() // before the rollback, also when fn panics
+	if err := fn(&Writer{t: t}); err != nil {
+		return nil, err
 	}
-	c.SetLastInsertRowID(0) // not the last caller's
-	defer func() {
-		c.Rollback() // does nothing after a commit
-		c.ForgetTemporary()
-	}()
-	if err := fn(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("sqlite: not committed: %w", err)
-	}
-	return c.Commit(ctx)
+	return t.onCommit, t.end()
 }

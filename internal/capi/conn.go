@@ -25,6 +25,8 @@ type Conn struct {
 	id     uintptr // key in the table of progress handlers
 	ctx    context.Context
 	stop   *Stop
+
+	stepping bool // inside sqlite3_step
 }
 
 // Open opens path and proves which sqlite3 handle is behind the zombiezen connection. That reads the file, so Open may answer
@@ -122,6 +124,12 @@ func (c *Conn) systemError(code sqlite.ResultCode) error {
 	}
 	return nil
 }
+
+// Unwound reports that a panic has passed through a running statement: nothing is known of the state SQLite is in.
+func (c *Conn) Unwound() bool { return c.stepping }
+
+// Rewind forgets that.
+func (c *Conn) Rewind() { c.stepping = false }
 
 // SetBusyTimeout sets how long SQLite itself sleeps on a lock; 0 makes it answer SQLITE_BUSY at once.
 // https://www.sqlite.org/c3ref/busy_timeout.html

@@ -106,7 +106,10 @@ func (s *Stmt) Fresh() bool {
 
 // Step runs the statement to its next row or its end. https://www.sqlite.org/c3ref/step.html
 func (s *Stmt) Step() (row bool, err error) {
-	switch rc := lib.Xsqlite3_step(s.tls, s.p); rc {
+	s.conn.stepping = true
+	rc := lib.Xsqlite3_step(s.tls, s.p)
+	s.conn.stepping = false // not reached when an SQL function written in Go panics
+	switch rc {
 	case lib.SQLITE_ROW:
 		return true, nil
 	case lib.SQLITE_DONE:

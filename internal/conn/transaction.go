@@ -124,6 +124,12 @@ func (c *Conn) Rollback() {
 	}
 }
 
+// Pardon is for a connection that cannot be replaced, since it is the database.
+func (c *Conn) Pardon() {
+	c.tainted = false
+	c.Rewind()
+}
+
 // Broken reports that a transaction could not be ended, or that something of a caller's could not be removed. Such a
 // connection must be closed and replaced.
-func (c *Conn) Broken() bool { return c.tainted }
+func (c *Conn) Broken() bool { return c.tainted || c.Unwound() }

@@ -5,6 +5,7 @@ package scan
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"unsafe"
 
 	"github.com/sanelite/sanelite/internal/capi"
@@ -96,6 +97,36 @@ func structRow(t reflect.Type, names []string) (row, error) {
 		r.columns = append(r.columns, c)
 	}
 	return r, nil
+}
+
+var staticTypes sync.Map // reflect.Type to bool
+
+// Static reports that no column of a T can lead to code of the caller's, whatever the statement: no Scanner, no JSON.
+func Static[T any]() bool {
+	t := reflect.TypeFor[T]()
+	if known, ok := staticTypes.Load(t); ok {
+		return known.(bool)
+	}
+	static := staticType(t)
+	staticTypes.Store(t, static)
+	return static
+}
+
+func staticType(t reflect.Type) bool {
+	if !isStruct(t) {
+		c, err := columnFor(t, fields.None)
+		return err == nil && c.static()
+	}
+	plan, err := fields.Of(t)
+	if err != nil {
+		return false
+	}
+	for f := range plan.All {
+		if c, err := columnFor(f.Type, f.Option); err != nil || !c.static() {
+			return false
+		}
+	}
+	return true
 }
 
 // isStruct reports whether t is a struct with one field per column, rather than one value.

@@ -26,11 +26,11 @@ func (s *Snapshot) announce(known bool) {
 
 // takeBack gives the cache what has not changed since the snapshot with header a.
 func (s *Snapshot) takeBack(a *capi.Header) {
-	if s.cache == nil || s.cache.Cleared() != 1 {
+	if s.cache == nil || s.cache.Cleared() == 0 {
 		return
 	}
 	var ok bool
-	if s.changed, ok = s.index.Changed(a, &s.header, s.changed[:0]); !ok {
+	if s.changed, ok = s.index.Changed(a, &s.header, s.changed[:0]); !ok || s.cache.Cleared() > 1 {
 		s.uses.Dropped++
 		return
 	}

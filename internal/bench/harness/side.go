@@ -1,0 +1,131 @@
+package harness
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Workload is one thing to do, and those who do it.
+type Workload struct {
+	Name  string // short, for -filter
+	Title string // a line that says what is measured
+	Unit  string // what one operation is: "read", "row", "insert"
+
+	// Open makes what the sides need, in the empty folder dir, and returns the sides and a function that undoes what removing the
+	// folder does not. The function may be nil.
+	Open func(dir string) (sides []Side, done func() error, err error)
+}
+
+// A Side is one implementation of a Workload.
+type Side struct {
+	Name    string
+	Start   func() (Runner, Info, error) // gets ready; an error becomes the reason why the side is not run
+	Want    map[string]string            // settings that Info must have, so that all sides really do the same
+	Compare *Compare                     // nil: the side stands for itself
+}
+
+// A Runner is a side that has been started.
+type Runner interface {
+	// Run does the work for about d, and tells how much it did in which time.
+	Run(d time.Duration) (Sample, error)
+	Close() error
+}
+
+// Info describes a side.
+type Info struct {
+	SQLite   string            `json:"sqlite,omitempty"`   // version
+	Settings map[string]string `json:"settings,omitempty"` // values of PRAGMAs, read back
+	Error    string            `json:"error,omitempty"`    // why the side cannot run
+}
+
+// lacks tells the first difference from want.
+func (i Info) lacks(want map[string]string) error {
+	for _, name := range sortedKeys(want) {
+		if i.Settings[name] != want[name] {
+			return fmt.Errorf("%s is %q, want %q", name, i.Settings[name], want[name])
+		}
+	}
+	return nil
+}
+
+// Sample is the outcome of one run.
+type Sample struct {
+	Ops     int64     `json:"ops"`
+	Nanos   int64     `json:"ns"`
+	Beside  float64   `json:"beside,omitempty"` // commits per second of a writer that ran beside
+	Latency Histogram `json:"latency,omitzero"` // of single operations; empty if not asked for
+	Error   string    `json:"error,omitempty"`
+}
+
+// NsPerOp is the time of one operation.
+func (s Sample) NsPerOp() float64 { return float64(s.Nanos) / float64(s.Ops) }
+
+// Compare is the ratio that stands beside a side, and what it should be.
+type Compare struct {
+	With string // name of the other side
+	By   Measure
+	Op   Op      // NoTarget: the ratio is only told
+	Than float64 // the target
+}
+
+// Measure says which ratio.
+type Measure int
+
+const (
+	Time    Measure = iota // time of With ÷ time of this side: below 1, With is faster
+	Speedup                // speed of With ÷ speed of this side: above 1, With is faster
+	Gain                   // speed of this side ÷ speed of With: above 1, this side is faster
+)
+
+// Op says on which side of the target a ratio should be.
+type Op int
+
+const (
+	NoTarget Op = iota
+	AtMost
+	AtLeast
+)
+
+// ratio compares the times of one operation of this side and the other.
+func (c Compare) ratio(this, other float64) float64 {
+	if c.By == Speedup {
+		return this / other
+	}
+	return other / this // of times, or of speeds the other way round
+}
+
+// met tells whether ratio reaches the target.
+func (c Compare) met(ratio float64) bool {
+	switch c.Op {
+	case AtMost:
+		return ratio <= c.Than
+	case AtLeast:
+		return ratio >= c.Than
+	default:
+		return true
+	}
+}
+
+// target is the target in words.
+func (c Compare) target() string {
+	switch c.Op {
+	case AtMost:
+		return fmt.Sprintf("≤ %.2f", c.Than)
+	case AtLeast:
+		return fmt.Sprintf("≥ %.2f", c.Than)
+	default:
+		return ""
+	}
+}
+
+// meaning is the ratio in words.
+func (c Compare) meaning() string {
+	switch c.By {
+	case Time:
+		return "time of " + c.With + " ÷ this"
+	case Speedup:
+		return "speed of " + c.With + " ÷ this"
+	default:
+		return "speed of this ÷ " + c.With
+	}
+}

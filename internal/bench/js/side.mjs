@@ -1,0 +1,102 @@
+// The sides in JavaScript: bun:sqlite where Bun runs this, better-sqlite3 elsewhere. See package harness for what is read and
+// written, and package peers for the statements, which are the same there.
+import { createInterface } from "node:readline";
+
+const rows = 50000;
+const bulkRows = 50000;
+const select = "SELECT id, name, email, created FROM users";
+const insert = "INSERT INTO users (name, email, created) VALUES (?, ?, ?)";
+
+const answer = (value) => process.stdout.write(JSON.stringify(value) + "\n");
+
+function check(good) {
+	if (!good) throw new Error("a wrong row");
+}
+
+// Each returns a function that does one piece of work, how many operations that is, and how many pieces go by between two looks
+// at the clock.
+const works = {
+	row(db) {
+		const stmt = db.prepare(select + " WHERE id = ?");
+		return [
+			(i) => {
+				const id = ((i * 31337) % rows) + 1;
+				check(stmt.get(id).id === id);
+			},
+			1,
+			64,
+		];
+	},
+	all(db) {
+		const stmt = db.prepare(select);
+		return [() => check(stmt.all().length === rows), 1, 1];
+	},
+	insert(db) {
+		const stmt = db.prepare(insert);
+		return [(i) => void stmt.run("ann", "ann@example.com", i), 1, 4];
+	},
+	bulk(db) {
+		const stmt = db.prepare(insert);
+		const write = db.transaction(() => {
+			for (let i = 0; i < bulkRows; i++) stmt.run("ann", "ann@example.com", i);
+		});
+		return [() => write.immediate(), bulkRows, 1];
+	},
+};
+
+function open(Database, spec) {
+	const db = new Database(spec.path);
+	const pragma = (text) => {
+		const stmt = db.prepare("PRAGMA " + text);
+		return Object.values(stmt.get() ?? {})[0];
+	};
+	pragma("busy_timeout = 5000");
+	pragma("journal_mode = WAL");
+	db.exec("PRAGMA synchronous = " + (spec.full ? "FULL" : "NORMAL"));
+	db.exec("PRAGMA cache_size = -16384");
+	db.exec("PRAGMA mmap_size = " + (spec.mmap ?? 0));
+	const settings = {};
+	for (const name of ["journal_mode", "synchronous", "cache_size", "mmap_size"]) settings[name] = String(pragma(name) ?? 0);
+	const sqlite = db.prepare("SELECT sqlite_version() AS version").get().version;
+	return [db, { sqlite, settings }];
+}
+
+let db, info, work, operations, batch, spec;
+try {
+	spec = JSON.parse(process.argv[2]);
+	const Database = globalThis.Bun ? (await import("bun:sqlite")).Database : (await import("better-sqlite3")).default;
+	[db, info] = open(Database, spec);
+	[work, operations, batch] = works[spec.work](db);
+} catch (e) {
+	answer({ error: String(e) });
+	process.exit();
+}
+answer(info);
+
+let next = 0;
+
+function run(ms) {
+	if (spec.work === "insert" || spec.work === "bulk") {
+		db.exec("DELETE FROM users");
+		db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+	}
+	let i = next;
+	const begin = performance.now();
+	let now = begin;
+	do {
+		for (let n = 0; n < batch; n++) work(i++);
+		now = performance.now();
+	} while (now - begin < ms);
+	const ops = (i - next) * operations;
+	next = i % rows;
+	return { ops, ns: Math.round((now - begin) * 1e6) };
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+	try {
+		answer(run(Number(line)));
+	} catch (e) {
+		answer({ error: String(e) });
+	}
+}
+db.close();

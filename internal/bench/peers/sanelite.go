@@ -1,0 +1,115 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/sanelite/sanelite/pragma"
+	"github.com/sanelite/sanelite/sqlitex"
+	"github.com/sanelite/sanelite/tx"
+
+	"github.com/sanelite/sanelite/internal/bench/harness"
+)
+
+var errWrongRow = errors.New("a wrong row")
+
+func openSanelite(s Spec) (*sqlitex.DB, error) {
+	options := &sqlitex.Options{Pragmas: pragma.Config{
+		CacheSize: cacheKiB * pragma.KiB,
+		MmapSize:  pragma.Size(s.Mmap),
+	}}
+	if s.Full {
+		options.Pragmas.Synchronous = pragma.SyncFull
+	}
+	if s.KeepWAL {
+		options.Checkpoints = sqlitex.CheckpointsManual
+	}
+	return sqlitex.Open(context.Background(), s.Path, options)
+}
+
+func startSanelite(s Spec) (*loop, harness.Info, error) {
+	ctx := context.Background()
+	var info harness.Info
+	db, err := openSanelite(s)
+	if err != nil {
+		return nil, info, err
+	}
+	borrow := db.ReadConn
+	if s.Work == WorkInsert || s.Work == WorkBulk {
+		borrow = db.WriteConn
+	}
+	err = borrow(ctx, func(c *sqlite.Conn) (err error) {
+		info, err = zombiezenInfo(c)
+		return err
+	})
+	if err != nil {
+		return nil, info, errors.Join(err, db.Close())
+	}
+	info.Settings[pageCache] = db.Stats().PageCache
+	l := &loop{work: s.Work, closings: []func() error{db.Close}}
+	if s.Beside > 0 {
+		l.writer = saneliteWriter(db, s.Beside)
+	}
+	switch s.Work {
+	case WorkInsert, WorkBulk:
+		l.prepare = func() error {
+			if _, err := db.Exec(ctx, empty); err != nil {
+				return err
+			}
+			_, err := db.Checkpoint(ctx, sqlitex.CheckpointTruncate)
+			return err
+		}
+	}
+	for range s.Goroutines {
+		l.calls = append(l.calls, saneliteCall(ctx, db, s.Work))
+	}
+	return l, info, nil
+}
+
+func saneliteCall(ctx context.Context, db *sqlitex.DB, work Work) func(int64) error {
+	switch work {
+	case WorkRow:
+		return func(i int64) error {
+			id := key(i)
+			u, err := sqlitex.One[user](ctx, db, selectRow, id)
+			if err == nil && u.ID != id {
+				err = errWrongRow
+			}
+			return err
+		}
+	case WorkAll:
+		return func(int64) error {
+			users, err := sqlitex.All[user](ctx, db, selectAll)
+			if err == nil && len(users) != Rows {
+				err = fmt.Errorf("%d rows", len(users))
+			}
+			return err
+		}
+	case WorkInsert:
+		return func(i int64) error {
+			_, err := db.Exec(ctx, insert, "ann", "ann@example.com", i)
+			return err
+		}
+	default:
+		return func(int64) error {
+			return db.Write(ctx, func(w *tx.Writer) error {
+				for i := range int64(BulkRows) {
+					if _, err := w.Exec(insert, "ann", "ann@example.com", i); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+}
+
+func saneliteWriter(db *sqlitex.DB, rate int) *writer {
+	return &writer{rate: rate, exec: func(ctx context.Context, i int64) error {
+		_, err := db.Exec(ctx, update, i*7919%Rows+1)
+		return err
+	}}
+}

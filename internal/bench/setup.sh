@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Installs what the comparison needs beside Go: bun and better-sqlite3, from npm, into js/node_modules. Needs Node.js. A side
+# that is not installed is named in the tables as not run; everything else works without this script.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/js"
+
+npm install --no-audit --no-fund --no-package-lock
+
+./node_modules/.bin/bun --version
+node -e 'new (require("better-sqlite3"))(":memory:")'
+command -v gcc >/dev/null || echo 'no gcc: the sides C and mattn will not run'

@@ -1,0 +1,44 @@
+// Package suite lists the workloads that are measured, and what the library promises for each.
+package suite
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/sanelite/sanelite/internal/bench/harness"
+	"github.com/sanelite/sanelite/internal/bench/peers"
+)
+
+// Main is the main function of a command that measures workloads. The command also is the process of each side in Go.
+func Main(command string, workloads []harness.Workload) {
+	if err := run(command, workloads, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(command string, workloads []harness.Workload, args []string) error {
+	if len(args) == 2 && args[0] == peers.ServeCommand {
+		return peers.Serve(args[1])
+	}
+	config, err := harness.ParseFlags(command, args)
+	if err != nil {
+		return err
+	}
+	_, err = harness.Main(command, config, workloads, os.Stdout)
+	return err
+}
+
+func time(with string, op harness.Op, than float64) *harness.Compare {
+	return &harness.Compare{With: with, By: harness.Time, Op: op, Than: than}
+}
+
+func speedup(with string, op harness.Op, than float64) *harness.Compare {
+	return &harness.Compare{With: with, By: harness.Speedup, Op: op, Than: than}
+}
+
+func gain(with string, op harness.Op, than float64) *harness.Compare {
+	return &harness.Compare{With: with, By: harness.Gain, Op: op, Than: than}
+}

@@ -1,0 +1,162 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/sanelite/sanelite/internal/conn"
+	"github.com/sanelite/sanelite/internal/query"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+	"github.com/sanelite/sanelite/internal/writer"
+)
+
+// A shared transaction is closed to further parts when it has this many, or has lasted this long: the first caller waits
+// for all that come after.
+const (
+	mostParts = 512
+	longest   = 5 * time.Millisecond
+)
+
+// ErrAgain is returned by Lead where the connection was lost to somebody else's panic: the caller leads again, on another
+// connection.
+var ErrAgain = errors.New("connection lost")
+
+// Lead does own, the work of the caller, who has the writer, in a transaction that it shares with those who queue behind.
+// There is no timer and no wait for others: whoever is not in the queue when the leader looks comes next time.
+//
+// No outcome is told before the shared COMMIT, and nobody's depends on a neighbour. If the transaction cannot be committed
+// with all that was done in it, it is undone, and every part, in the order of the queue, is done again alone. That is the
+// case when SQLite rolls back by itself (an interrupted write is enough), when a statement fails but leaves rows behind
+// (OR FAIL, RAISE(FAIL)), when one leaves a deferred foreign key open, which a neighbour's row could resolve by luck, and
+// when COMMIT fails, and after a panic. A savepoint around every statement would avoid the repetition, and cost a quarter of the throughput.
+func Lead(ctx context.Context, c *conn.Conn, q *writer.Queue, own *writer.Part, do func(*conn.Conn) error) error {
+	if own.Alone {
+		return Alone(ctx, c, func() error { return do(c) })
+	}
+	s := shared{conn: c, queue: q}
+	err, whole := s.run(ctx, do)
+	if whole {
+		return err
+	}
+	q.PutBack(s.parts)
+	if c.Broken() {
+		return ErrAgain
+	}
+	own.Alone = true
+	return Alone(ctx, c, func() error { return do(c) })
+}
+
+// shared is one transaction that several callers share.
+type shared struct {
+	conn  *conn.Conn
+	queue *writer.Queue
+	parts []*writer.Part // without the leader's own
+
+	panicked bool
+}
+
+// run does own and the parts of others. whole is false where the transaction was undone and all is to be done again.
+func (s *shared) run(ctx context.Context, own func(*conn.Conn) error) (err error, whole bool) {
+	c := s.conn
+	c.SetContext(ctx)
+	if err := c.BeginWrite(ctx); err != nil {
+		c.SetContext(nil)
+		return err, true
+	}
+	defer cleanUp(c)
+	c.SetLastInsertRowID(0)
+	if err := own(c); err != nil {
+		return err, true // nobody else has begun
+	}
+	if err := ctx.Err(); err != nil {
+		return notCommitted(err), true
+	}
+	if !c.ForeignKeysOpen() && !s.doOthers() { // with a foreign key open, COMMIT will tell, of this part alone
+		return nil, false
+	}
+	if err := c.Commit(ctx); err != nil {
+		return err, len(s.parts) == 0
+	}
+	s.queue.Committed(1 + len(s.parts))
+	for _, p := range s.parts {
+		p.Finish(p.Err)
+	}
+	return nil, true
+}
+
+// doOthers does the parts that are in the queue, and reports whether the transaction can still be committed.
+func (s *shared) doOthers() bool {
+	p := s.queue.Next()
+	if p == nil {
+		return true // the common case of a lone writer takes no time
+	}
+	for start := time.Now(); p != nil; p = s.queue.Next() {
+		s.parts = append(s.parts, p)
+		if !s.do(p) {
+			return false
+		}
+		if len(s.parts) >= mostParts || time.Since(start) > longest {
+			break
+		}
+	}
+	return true
+}
+
+// do does one part and reports whether the transaction can still be committed.
+func (s *shared) do(p *writer.Part) bool {
+	c := s.conn
+	if p.Err = p.Context.Err(); p.Err != nil {
+		return true // it has not begun
+	}
+	c.User.Begin(nil)
+	c.SetContext(p.Context)
+	c.SetLastInsertRowID(0)
+	if p.Work == nil {
+		return s.invoke(p)
+	}
+	before := c.TotalChanges()
+	p.Err = s.guarded(p)
+	switch {
+	case s.panicked, c.Autocommit():
+		return false
+	case p.Err != nil:
+		return c.TotalChanges() == before // the statement has changed nothing
+	}
+	return !c.ForeignKeysOpen()
+}
+
+// guarded does the work of p. A panic is not the leader's to have: the transaction counts as failed, and the caller of p
+// meets it again when the part is done alone, on its own goroutine.
+func (s *shared) guarded(p *writer.Part) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.panicked = true
+		}
+	}()
+	return p.Work.Do(s.conn)
+}
+
+const savepoint = "sanelite_part"
+
+// invoke has a part done on the goroutine of its caller, in a savepoint: it may have done much before it failed.
+func (s *shared) invoke(p *writer.Part) bool {
+	c := s.conn
+	if query.Control(c, "SAVEPOINT "+savepoint) != nil {
+		return false
+	}
+	s.queue.Invoke(p)
+	c.SetContext(nil)
+	if c.Broken() || c.Autocommit() {
+		return false
+	}
+	if p.Err == nil && c.ForeignKeysOpen() {
+		p.Err = &sqlerr.Error{Code: sqlite.ResultConstraintForeignKey, Message: "FOREIGN KEY constraint failed", Offset: -1, Op: "commit"}
+	}
+	if p.Err != nil && query.Control(c, "ROLLBACK TO "+savepoint) != nil {
+		return false
+	}
+	return query.Control(c, "RELEASE "+savepoint) == nil
+}
