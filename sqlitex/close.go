@@ -53,6 +53,9 @@ func (db *DB) release() {
 		<-db.readers.Close()
 	}
 	<-writerFree
+	if db.checkpoints != nil {
+		db.checkpoints.Close()
+	}
 	if c := db.writer.Load(); c != nil {
 		db.optimizeAtClose(c)
 		db.closeErr = c.Close()
@@ -68,7 +71,7 @@ func (db *DB) release() {
 func (db *DB) optimizeAtClose(c *conn.Conn) {
 	c.SetBusyTimeout(0)
 	if err := c.RunOnce("PRAGMA optimize"); err != nil {
-		db.log(context.Background(), "optimize at close", err)
+		db.report(context.Background(), "optimize at close", err)
 	}
 }
 
@@ -77,6 +80,9 @@ func (db *DB) abandon() {
 	db.stopMaintenance()
 	if db.readers != nil {
 		<-db.readers.Close()
+	}
+	if db.checkpoints != nil {
+		db.checkpoints.Close()
 	}
 	if c := db.writer.Load(); c != nil {
 		_ = c.Close()

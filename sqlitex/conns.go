@@ -64,11 +64,7 @@ func (db *DB) lend(ctx context.Context, c *conn.Conn, readOnly bool, fn func(*sq
 			return err
 		}
 	}
-	err := fn(c.Zombie())
-	if err != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
-		err = errors.Join(err, c.Cause())
-	}
-	return err
+	return c.Explain(fn(c.Zombie()))
 }
 
 func (db *DB) restore(c *conn.Conn) (whole bool, report error) {

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/sanelite/sanelite/internal/capi"
+	"github.com/sanelite/sanelite/internal/checkpoint"
 	"github.com/sanelite/sanelite/internal/conn"
 	"github.com/sanelite/sanelite/internal/readers"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 	"github.com/sanelite/sanelite/internal/writer"
+	"github.com/sanelite/sanelite/pragma"
 )
 
 // DB is a handle on one database: one connection that writes, and a pool of connections that read. It is safe for use by
@@ -29,6 +31,9 @@ type DB struct {
 
 	readers *readers.Pool   // nil for a memory database
 	alone   *readers.Reader // the writer as a reader, for a memory database
+
+	log         atomic.Pointer[capi.WALIndex] // the write-ahead log, as the writer sees it; nil without one
+	checkpoints *checkpoint.Checkpointer      // nil where somebody else does them
 
 	stopLogging func()
 
@@ -113,7 +118,7 @@ func (db *DB) takeWriter(ctx context.Context) (*conn.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.writer.Store(c)
+	db.useWriter(c)
 	return c, nil
 }
 
@@ -123,8 +128,20 @@ func (db *DB) releaseWriter() {
 	db.queue.Release()
 }
 
-// checkWriter drops a connection that can no longer be trusted. A memory database has no other.
+// useWriter makes c the connection that writes.
+func (db *DB) useWriter(c *conn.Conn) {
+	db.writer.Store(c)
+	if c.Pragmas().JournalMode == pragma.JournalWAL && c.SharesLocks() {
+		db.log.Store(c.WALIndex())
+	}
+}
+
+// checkWriter looks at the log that has grown, and drops a connection that can no longer be trusted. A memory database has no
+// other.
 func (db *DB) checkWriter() {
+	if log := db.log.Load(); log != nil && db.checkpoints != nil {
+		db.checkpoints.Note(log)
+	}
 	if c := db.writer.Load(); c.Broken() {
 		if db.memory {
 			c.Pardon()
@@ -136,6 +153,7 @@ func (db *DB) checkWriter() {
 
 // dropWriter closes the connection that writes; the next one to need it opens another.
 func (db *DB) dropWriter() {
+	db.log.Store(nil)
 	_ = db.writer.Swap(nil).Close()
 }
 

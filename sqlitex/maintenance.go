@@ -14,45 +14,6 @@ import (
 	"github.com/sanelite/sanelite/internal/sqlerr"
 )
 
-// CheckpointMode is how far a checkpoint goes, and what it waits for. https://www.sqlite.org/c3ref/wal_checkpoint_v2.html
-type CheckpointMode int
-
-const (
-	CheckpointPassive  CheckpointMode = iota // copy what is possible without waiting for anybody
-	CheckpointFull                           // wait for writers, and copy everything
-	CheckpointRestart                        // likewise, and wait for readers, so that the next writer starts the log over
-	CheckpointTruncate                       // likewise, and cut the log file to nothing
-)
-
-var checkpointModes = map[CheckpointMode]capi.CheckpointMode{
-	CheckpointPassive:  capi.CheckpointPassive,
-	CheckpointFull:     capi.CheckpointFull,
-	CheckpointRestart:  capi.CheckpointRestart,
-	CheckpointTruncate: capi.CheckpointTruncate,
-}
-
-// CheckpointInfo is what a checkpoint achieved, in pages. Both are 0 after CheckpointTruncate, and -1 without a log.
-type CheckpointInfo struct {
-	Log    int // pages in the write-ahead log
-	Copied int // of these, how many stand in the database file
-}
-
-// Checkpoint copies the write-ahead log back into the database file. All modes but CheckpointPassive take their turn as a
-// writer and wait for others, bounded by ctx and BusyTimeout; what then stands in the way makes it ErrBusy, together with how
-// far it came. For CheckpointPassive it is no error that readers keep it from copying everything: compare Log and Copied.
-func (db *DB) Checkpoint(ctx context.Context, mode CheckpointMode) (CheckpointInfo, error) {
-	m, ok := checkpointModes[mode]
-	if !ok {
-		return CheckpointInfo{}, fmt.Errorf("sqlite: unknown CheckpointMode %d", mode)
-	}
-	var info CheckpointInfo
-	err := db.maintain(ctx, "readers or writers that stand in the way of a checkpoint", func(c *conn.Conn) (err error) {
-		info.Log, info.Copied, err = c.Checkpoint(m)
-		return err
-	})
-	return info, err
-}
-
 // Vacuum rebuilds the database file without the space that deletions have left in it. It needs as much free disk space as
 // the database is large, in the folder for temporary files and in the write-ahead log, holds the writer for the whole time
 // and waits for it as Write does. https://www.sqlite.org/lang_vacuum.html
@@ -189,7 +150,7 @@ func (db *DB) optimizeAtOpen(ctx context.Context, c *conn.Conn) {
 		c.SetBusyTimeout(db.opts.Pragmas.BusyTimeout)
 	}()
 	if err := c.RunOnce("PRAGMA optimize = 0x10002"); err != nil {
-		db.log(ctx, "optimize at open", err)
+		db.report(ctx, "optimize at open", err)
 	}
 }
 
@@ -208,7 +169,7 @@ func (db *DB) scheduleOptimize() {
 func (db *DB) optimizeNow() {
 	ctx := context.Background()
 	if err := db.Optimize(ctx); err != nil && !isClosed(err) {
-		db.log(ctx, "optimize", err)
+		db.report(ctx, "optimize", err)
 	}
 	db.scheduleOptimize()
 }
@@ -223,7 +184,7 @@ func (db *DB) stopMaintenance() {
 	}
 }
 
-func (db *DB) log(ctx context.Context, what string, err error) {
+func (db *DB) report(ctx context.Context, what string, err error) {
 	if db.opts.Logger != nil {
 		db.opts.Logger.LogAttrs(ctx, slog.LevelWarn, what, slog.String("path", db.path), slog.Any("error", err))
 	}

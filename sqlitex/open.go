@@ -76,7 +76,7 @@ func (db *DB) open(ctx context.Context, created bool) error {
 		if err != nil {
 			return err
 		}
-		db.writer.Store(c)
+		db.useWriter(c)
 		if db.keepWAL = keepWAL; keepWAL {
 			if err := c.SkipCheckpointOnClose(); err != nil {
 				return err
@@ -104,16 +104,21 @@ func (db *DB) open(ctx context.Context, created bool) error {
 	if db.file, err = os.Stat(db.path); err != nil {
 		return err
 	}
+	db.startCheckpoints()
 	db.scheduleOptimize()
 	return nil
 }
 
 // connConfig returns how connections with the given flags are opened.
 func (db *DB) connConfig(flags sqlite.OpenFlags) *conn.Config {
+	pragmas := db.opts.Pragmas
+	if db.checkpointsInBackground() {
+		pragmas.WALAutoCheckpoint = -1 // no commit is to do it
+	}
 	return &conn.Config{
 		Path:        db.path,
 		Flags:       flags,
-		Pragmas:     db.opts.Pragmas,
+		Pragmas:     pragmas,
 		Setup:       db.opts.Setup,
 		Statements:  db.opts.MaxStatements,
 		BusyTimeout: db.opts.BusyTimeout,

@@ -27,7 +27,7 @@ const (
 type Checkpoints int
 
 const (
-	CheckpointsAuto     Checkpoints = iota // SQLite does, in the commit that makes the log grow past WALAutoCheckpoint
+	CheckpointsAuto     Checkpoints = iota // this handle does, in the background, whenever the log has grown by WALAutoCheckpoint
 	CheckpointsExternal                    // another program, such as Litestream; this handle never does, not even at Close
 	CheckpointsManual                      // DB.Checkpoint, and the last Close
 )

@@ -101,7 +101,7 @@ func TestEveryConnectionHasTheSamePragmas(t *testing.T) {
 	require.Len(t, all, 6)
 	for name, want := range map[string]string{
 		"busy_timeout": "5000", "foreign_keys": "1", "journal_mode": "wal", "synchronous": "1", "temp_store": "2", "trusted_schema": "0",
-		"cell_size_check": "1", "analysis_limit": "400", "mmap_size": "0", "wal_autocheckpoint": "1000", "journal_size_limit": "67108864",
+		"cell_size_check": "1", "analysis_limit": "400", "mmap_size": "0", "journal_size_limit": "67108864",
 		"cache_size": "-10923", // 64 MiB over five readers and the writer
 	} {
 		assert.Equal(t, want, strings.Trim(all[0][name], "[]"), name)

@@ -3,6 +3,7 @@ package sqlitex_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -129,7 +130,8 @@ func TestNothingThatIsLeftOnAConnectionReachesTheNextCaller(t *testing.T) {
 	for _, leave := range mischief {
 		t.Run(leave.name, func(t *testing.T) {
 			t.Parallel()
-			db := dbtest.Open(t, &sqlitex.Options{MaxReaders: 1}, schema)
+			// The busy timeout bounds what the prank itself waits for.
+			db := dbtest.Open(t, &sqlitex.Options{MaxReaders: 1, BusyTimeout: 100 * time.Millisecond}, schema)
 			insert(t, db, "first")
 			before := state(t, db)
 			for range 2 {

@@ -11,12 +11,26 @@ type Stats struct {
 	Readers ReaderStats
 	Writer  WriterStats
 
+	WAL WALStats
+
 	// PageCache names the page cache that all connections of the process use: this module's, which needs no lock and survives
 	// commits, or SQLite's own where the environment variable SANELITE_PAGECACHE says "builtin", or where another package
 	// had initialised SQLite before the first Open. "plain" is this module's without surviving commits.
 	PageCache string
 	// PageCacheBytes is the memory that pages take in the whole process; 0 for SQLite's own cache, which cannot tell.
 	PageCacheBytes int64
+}
+
+// WALStats tells about the write-ahead log, and about the checkpoints that this handle runs in the background. A log that
+// grows although everything has been copied is held by a reader: see ReaderStats.Oldest.
+type WALStats struct {
+	Pages    int   // in the log, since it was started over last
+	Copied   int   // of these, how many stand in the database file
+	Passive  int64 // checkpoints that copied what they could
+	Restarts int64 // times the log was made to start over
+	Blocked  int64 // times a reader was in the way of that
+	Failed   int64 // checkpoints that met an error; they are tried again
+	LastErr  error // of the last checkpoint; nil if it succeeded
 }
 
 // ReaderStats tells about the connections that read.
@@ -60,6 +74,14 @@ func (db *DB) Stats() Stats {
 		Writer:         WriterStats(db.queue.Stats()),
 		PageCache:      pagecache.Installed().String(),
 		PageCacheBytes: pagecache.Allocated(),
+	}
+	if log := db.log.Load(); log != nil {
+		pages, copied := log.Log()
+		s.WAL.Pages, s.WAL.Copied = int(pages), int(copied)
+	}
+	if db.checkpoints != nil {
+		c := db.checkpoints.Stats()
+		s.WAL.Passive, s.WAL.Restarts, s.WAL.Blocked, s.WAL.Failed, s.WAL.LastErr = c.Passive, c.Restarts, c.Blocked, c.Failed, c.Last
 	}
 	if db.readers == nil {
 		return s

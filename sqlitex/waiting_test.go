@@ -21,8 +21,9 @@ import (
 func TestReadInsideReadWhileAllReadersAreTakenIsBusyWithinTheBound(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, &sqlitex.Options{MaxReaders: 2, BusyTimeout: 40 * time.Millisecond}, schema)
-	var together, done sync.WaitGroup
+	var together, tried, done sync.WaitGroup
 	together.Add(2)
+	tried.Add(2)
 	within(t, "40 ms", func() {
 		for range 2 {
 			done.Go(func() {
@@ -38,6 +39,8 @@ func TestReadInsideReadWhileAllReadersAreTakenIsBusyWithinTheBound(t *testing.T)
 						assert.GreaterOrEqual(t, busy.Waited, 40*time.Millisecond)
 						assert.Positive(t, busy.Oldest)
 					}
+					tried.Done()
+					tried.Wait()
 					return nil
 				}))
 			})

@@ -12,7 +12,7 @@ import "github.com/sanelite/sanelite/internal/sqlerr"
 type Error = sqlerr.Error
 
 // BusyError says what a call waited for in vain. Its fields are For, what it waited for, and Waited, how long; Holder and
-// Held, which call has the writer and since when; Readers and Oldest, how many readers are in use and the age of the
+// Held, the function or statement that has the writer, and since when; Readers and Oldest, how many readers are in use and the age of the
 // oldest; and Err, the context's error or what SQLite answered last. It matches ErrBusy where the busy timeout ended the
 // wait, and the context's error where the context did.
 type BusyError = sqlerr.BusyError

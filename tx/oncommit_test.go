@@ -3,6 +3,7 @@ package tx_test
 import (
 	"context"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -128,4 +129,32 @@ func TestOnCommitAfterTheEndIsNeverRun(t *testing.T) {
 	})
 	_, err := sqlitex.One[int64](bg, db, `SELECT 1`)
 	require.NoError(t, err)
+}
+
+// A goroutine that goes on registering while fn returns: its functions run, or do not, but nothing is torn.
+func TestOnCommitWhileTheFunctionReturns(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, nil, table)
+	for range 100 {
+		var wg sync.WaitGroup
+		ran, sure := 0, make(chan struct{})
+		write(t, db, func(w *tx.Writer) error {
+			wg.Go(func() {
+				for i := 0; ; i++ {
+					w.OnCommit(func() { ran++ })
+					if i == 10 {
+						close(sure)
+					}
+					if _, err := w.Exec(`SELECT 1`); err != nil {
+						assert.ErrorIs(t, err, tx.ErrTxDone)
+						return
+					}
+				}
+			})
+			<-sure
+			return nil
+		})
+		assert.GreaterOrEqual(t, ran, 11)
+		wg.Wait()
+	}
 }

@@ -1,6 +1,7 @@
 package tx_test
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"zombiezen.com/go/sqlite"
 
 	"github.com/sanelite/sanelite/internal/dbtest"
 	"github.com/sanelite/sanelite/sqlitex"
@@ -193,4 +195,50 @@ var scanning struct {
 func (*scanner) Scan(any) error {
 	scanning.do()
 	return nil
+}
+
+// A panic of an SQL function passes through the middle of a statement, whose rows so far SQLite does not undo. Whoever
+// recovers from it inside of fn must not commit half of an UPDATE.
+func TestAPanicInTheMiddleOfAStatementFailsTheTransaction(t *testing.T) {
+	t.Parallel()
+	setup := func(_ context.Context, c *sqlite.Conn) error {
+		return c.CreateFunction("boom", &sqlite.FunctionImpl{NArgs: 1, Scalar: func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
+			if args[0].Int64() == 2 {
+				panic("boom")
+			}
+			return args[0], nil
+		}})
+	}
+	db := dbtest.Open(t, &sqlitex.Options{Setup: setup}, table+`; INSERT INTO t (id, n) VALUES (1, 10), (2, 20), (3, 30)`)
+	const update = `UPDATE t SET n = boom(id)`
+	ways := map[string]func(w *tx.Writer){
+		"Exec":   func(w *tx.Writer) { _, _ = w.Exec(update) },
+		"All":    func(w *tx.Writer) { _, _ = tx.All[int64](w, update+` RETURNING id`) },
+		"One":    func(w *tx.Writer) { _, _ = tx.One[int64](w, update+` RETURNING id`) },
+		"Each":   func(w *tx.Writer) { ids(t, tx.Each[int64](w, update+` RETURNING id`)) },
+		"SELECT": func(w *tx.Writer) { ids(t, tx.Each[int64](w, `SELECT boom(id) FROM t`)) },
+		"Script": func(w *tx.Writer) { _ = w.Script(`SELECT 1; ` + update) },
+	}
+	for name, run := range ways {
+		err := db.Write(bg, func(w *tx.Writer) error {
+			exec(t, w, `INSERT INTO t (id) VALUES (4)`)
+			assert.PanicsWithValue(t, "boom", func() { run(w) }, name)
+			_, err := w.Exec(`SELECT 1`)
+			assert.Error(t, err, name)
+			return nil
+		})
+		require.ErrorContains(t, err, "panic", name)
+		assert.PanicsWithValue(t, "boom", func() { _ = db.Write(bg, func(w *tx.Writer) error { run(w); return nil }) }, name)
+		err = db.Read(bg, func(r *tx.Reader) error {
+			assert.Panics(t, func() { _, _ = tx.All[int64](r, `SELECT boom(id) FROM t`) })
+			return nil
+		})
+		require.ErrorContains(t, err, "panic", name)
+		holds(t, db, 1, 2, 3)
+		assert.Equal(t, []int64{10, 20, 30}, ints(t, db, `SELECT n FROM t ORDER BY id`), name)
+	}
+	assert.Panics(t, func() { _, _ = db.Exec(bg, update) })
+	_, err := db.Exec(bg, `SELEC 1`)
+	require.ErrorIs(t, err, tx.ErrSyntax)
+	holds(t, db, 1, 2, 3)
 }

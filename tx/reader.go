@@ -4,7 +4,7 @@ import "context"
 
 // Queryer is what One, All and Each read from: a *Reader or a *Writer. It is sealed.
 type Queryer interface {
-	// enter locks the transaction for one statement, or says why there can be none. Without an error the caller unlocks it.
+	// enter locks the transaction for one statement, or says why there can be none. Without an error the caller leaves it.
 	enter() (*transaction, error)
 }
 

@@ -14,7 +14,7 @@ func One[T any](q Queryer, sql string, args ...any) (T, error) {
 		var zero T
 		return zero, err
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	v, err := query.One[T](t.conn, t.write, sql, args)
 	return v, t.watch(err)
 }
@@ -25,7 +25,7 @@ func All[T any](q Queryer, sql string, args ...any) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	rows, err := query.All[T](t.conn, t.write, sql, args)
 	return rows, t.watch(err)
 }
@@ -62,7 +62,7 @@ func openRows[T any](q Queryer, sql string, args []any) (t *transaction, rows qu
 	if t, err = q.enter(); err != nil {
 		return nil, rows, err
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	rows, err = query.Open[T](t.conn, t.write, sql, args)
 	return t, rows, t.watch(err)
 }
@@ -72,7 +72,7 @@ func nextRow[T any](q Queryer, rows *query.Rows[T]) (v T, ok bool, err error) {
 	if err != nil {
 		return v, false, err
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	v, ok, err = rows.Next()
 	return v, ok, t.watch(err)
 }

@@ -47,5 +47,8 @@ func RunPart(ctx context.Context, c *conn.Conn, fn func(*Writer) error) (onCommi
 	if err := fn(&Writer{t: t}); err != nil {
 		return nil, err
 	}
-	return t.onCommit, t.end()
+	if err := t.end(); err != nil {
+		return nil, err
+	}
+	return t.onCommit, nil // nobody adds to it any more
 }

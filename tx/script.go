@@ -10,6 +10,6 @@ func (w *Writer) Script(sql string) error {
 	if err != nil {
 		return err
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	return t.watch(query.Script(t.conn, sql))
 }

@@ -2,6 +2,7 @@ package tx
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -22,15 +23,26 @@ type transaction struct {
 	depth    int // open savepoints
 }
 
-// enter locks t for one statement, or reports why none may run. Without an error the caller unlocks mu.
+// enter locks t for one statement, or reports why none may run. Without an error the caller must leave.
 func (t *transaction) enter() (*transaction, error) {
 	t.mu.Lock()
 	if err := t.usable(); err != nil {
 		t.mu.Unlock()
 		return nil, err
 	}
+	t.conn.Stmts.Mend()
 	return t, nil
 }
+
+// leave unlocks t, also while a statement panics. SQLite does not undo the rows that it has written.
+func (t *transaction) leave() {
+	if t.failure == nil && t.conn.Stmts.Torn() {
+		t.failure = errTorn
+	}
+	t.mu.Unlock()
+}
+
+var errTorn = errors.New("sqlite: a panic in an SQL function has left a statement unfinished in this transaction")
 
 // usable reports why no statement may run, or nil. The caller holds mu.
 func (t *transaction) usable() error {

@@ -45,7 +45,7 @@ func (w *Writer) Exec(sql string, args ...any) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	res, err := query.Exec(t.conn, sql, args)
 	return Result(res), t.watch(err)
 }

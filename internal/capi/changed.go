@@ -83,3 +83,20 @@ func (x *WALIndex) pageOf(frame uint32) uint32 {
 
 // Pages returns the size of the database in pages in the snapshot with header h.
 func (h *Header) Pages() uint32 { return h[headerPages] }
+
+// Log returns how many frames the write-ahead log has, and how many of them have been copied back into the database.
+// https://www.sqlite.org/walformat.html#the_wal_index_file_format, mxFrame and nBackfill
+func (x *WALIndex) Log() (frames, copied uint32) {
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(before)
+		if fault := recover(); fault != nil {
+			frames, copied = 0, 0
+			rethrowUnlessFault(fault)
+		}
+	}()
+	return atomic.LoadUint32(&x.header[headerFrames]), atomic.LoadUint32(cmem.At[uint32](x.regions[0] + backfillOffset))
+}
+
+// backfillOffset is where nBackfill stands, behind the two copies of the header.
+const backfillOffset = 96

@@ -4,6 +4,7 @@ package conn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,31 +73,49 @@ func Open(ctx context.Context, cfg *Config) (*Conn, error) {
 	c.StopWith(cfg.Stop)
 	c.SetContext(ctx)
 	defer c.SetContext(nil)
-	if err := c.configure(ctx); err != nil {
-		return nil, err
-	}
-	if cfg.KeepWAL {
-		if err := c.SkipCheckpointOnClose(); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.control.prepare(c.Conn); err != nil {
-		return nil, err
-	}
-	if err := c.setup(ctx); err != nil {
-		return nil, err
-	}
-	if c.pragmas, err = pragma.Read(c.Zombie()); err != nil {
-		return nil, err
-	}
-	if c.others, err = c.readOthers(); err != nil {
-		return nil, err
-	}
-	if c.databases, err = c.attached(); err != nil {
-		return nil, err
+	if err := c.prepare(ctx); err != nil {
+		return nil, c.Explain(err)
 	}
 	whole = true
 	return c, nil
+}
+
+// prepare makes of a connection what it is to be whenever it changes hands.
+func (c *Conn) prepare(ctx context.Context) (err error) {
+	if err := c.configure(ctx); err != nil {
+		return err
+	}
+	if c.cfg.KeepWAL {
+		if err := c.SkipCheckpointOnClose(); err != nil {
+			return err
+		}
+	}
+	if err := c.control.prepare(c.Conn); err != nil {
+		return err
+	}
+	if err := c.setup(ctx); err != nil {
+		return err
+	}
+	if c.pragmas, err = pragma.Read(c.Zombie()); err != nil {
+		return err
+	}
+	if c.others, err = c.readOthers(); err != nil {
+		return err
+	}
+	c.databases, err = c.attached()
+	return err
+}
+
+// Explain adds to the error of an interrupted statement why it was interrupted, which zombiezen does not know.
+func (c *Conn) Explain(err error) error {
+	cause := c.Cause()
+	if err == nil || cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	if errors.Is(err, sqlerr.ErrInterrupted) || sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
+		return errors.Join(err, cause)
+	}
+	return err
 }
 
 // wait calls try until it meets no lock any more, bounded by ctx, the busy timeout and Stop.

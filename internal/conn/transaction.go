@@ -5,6 +5,7 @@ import (
 
 	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/sqlerr"
+	"github.com/sanelite/sanelite/pragma"
 )
 
 const lockOfOthers = "a lock of another connection or process"
@@ -52,6 +53,7 @@ func (k *control) finalize() {
 // BeginRead opens a read transaction and fixes its snapshot by a first read.
 func (c *Conn) BeginRead(ctx context.Context) error {
 	if err := c.control.begin.Run(); err != nil {
+		c.Rollback() // see BeginWrite
 		return err
 	}
 	// A bare BEGIN takes no lock: the first statement does. https://www.sqlite.org/lang_transaction.html
@@ -85,7 +87,23 @@ func (c *Conn) EndRead() (clean bool) {
 // BeginWrite opens a write transaction and takes the write lock at once, so that no later statement can fail for want of
 // it. It waits for locks of other connections and processes.
 func (c *Conn) BeginWrite(ctx context.Context) error {
-	return c.lock(ctx, c.control.immediate)
+	err := c.lock(ctx, c.control.immediate)
+	switch {
+	case err != nil:
+		c.Rollback() // SQLite may look at the context when BEGIN has done its work: then it is interrupted, and has begun
+	case c.spillsIntoFile():
+		c.SetBusyTimeout(0)
+	}
+	return err
+}
+
+// spillsIntoFile reports that a transaction larger than the page cache needs the file for itself before it commits. SQLite
+// would wait for that, page by page, where no context reaches it. Without the wait it takes more memory instead, until the
+// readers are gone. https://www.sqlite.org/atomiccommit.html#_cache_spill_prior_to_commit
+//
+// A transaction that may need locks on other databases as well keeps the wait.
+func (c *Conn) spillsIntoFile() bool {
+	return c.pragmas.JournalMode != pragma.JournalWAL && c.OnlyMain()
 }
 
 // lock runs a statement that takes a lock, and waits for it in Go. In a rollback journal COMMIT is one of them.
@@ -113,6 +131,9 @@ func (c *Conn) Commit(ctx context.Context) error {
 // Rollback undoes the transaction, whatever its context says. After it the connection is in autocommit mode or Broken.
 func (c *Conn) Rollback() {
 	c.SetContext(nil)
+	if c.spillsIntoFile() {
+		c.SetBusyTimeout(c.pragmas.BusyTimeout)
+	}
 	if c.Autocommit() {
 		return // nothing is open: SQLite may roll back by itself, https://www.sqlite.org/lang_transaction.html
 	}

@@ -156,9 +156,8 @@ func (p *Pool) wait(ctx context.Context, ch chan *Reader, start time.Time) (*Rea
 	select {
 	case r := <-ch:
 		p.mu.Lock()
-		p.stats.Waits++
-		p.mu.Unlock()
-		return r, nil
+		defer p.mu.Unlock()
+		return p.received(r), nil
 	case <-ctx.Done():
 		cause = ctx.Err()
 	case <-expired:
@@ -167,7 +166,7 @@ func (p *Pool) wait(ctx context.Context, ch chan *Reader, start time.Time) (*Rea
 	defer p.mu.Unlock()
 	if !p.forget(ch) { // answered meanwhile
 		if r := <-ch; r != nil {
-			return r, nil
+			return p.received(r), nil
 		}
 		p.freed() // the chance to try again goes to the next one
 	}
@@ -177,6 +176,15 @@ func (p *Pool) wait(ctx context.Context, ch chan *Reader, start time.Time) (*Rea
 	}
 	e.Readers, e.Oldest = len(p.out), p.oldest()
 	return nil, e
+}
+
+// received notes that a reader which another goroutine has put, and lent, has arrived; nil was only a chance to try again.
+func (p *Pool) received(r *Reader) *Reader {
+	if r != nil {
+		p.stats.Waits++
+		r.goroutine = goroutine.ID()
+	}
+	return r
 }
 
 // Put returns a reader to the pool.
@@ -198,6 +206,7 @@ func (p *Pool) Put(r *Reader) {
 	}
 	if ch := p.next(); ch != nil {
 		p.lend(r)
+		r.goroutine = 0 // not this one
 		ch <- r
 		return
 	}

@@ -56,6 +56,9 @@ func planFor(t reflect.Type, names []string) (r row, static bool, err error) {
 }
 
 func scalarRow(t reflect.Type, names []string) (row, error) {
+	if len(names) == 0 {
+		return row{}, misfit("the statement returns no columns, one is wanted for a %v: RETURNING may be missing", t)
+	}
 	if len(names) != 1 {
 		return row{}, misfit("%d columns for one value of type %v: want one", len(names), t)
 	}
@@ -73,7 +76,7 @@ func structRow(t reflect.Type, names []string) (row, error) {
 		return row{}, misfit("%v", err)
 	}
 	if len(names) == 0 {
-		return row{}, misfit("no columns for a %v: the statement returns no rows", t)
+		return row{}, misfit("the statement returns no columns for a %v: RETURNING may be missing", t)
 	}
 	var r row
 	taken := map[*fields.Field]string{}

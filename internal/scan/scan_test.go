@@ -133,8 +133,8 @@ func TestATypeThatNoColumnFitsHasNoPlan(t *testing.T) {
 	noPlan[complex128](t, c, "SELECT 1", "complex128")
 	noPlan[*user](t, c, "SELECT 1", "*scan.user")
 	noPlan[int64](t, c, "SELECT 1, 2", "2 columns", "int64")
-	noPlan[int64](t, c, "CREATE TABLE t (a)", "0 columns")
-	noPlan[user](t, c, "CREATE TABLE t (a)", "no rows")
+	noPlan[int64](t, c, "CREATE TABLE t (a)", "no columns", "RETURNING")
+	noPlan[user](t, c, "CREATE TABLE t (a)", "no columns", "RETURNING")
 }
 
 func TestAScannersErrorIsKept(t *testing.T) {

@@ -12,7 +12,7 @@ var methods = map[string]string{
 	"RELEASE":   "use Savepoint",
 	"ATTACH":    "use ReadConn, WriteConn or Options.Setup",
 	"DETACH":    "use ReadConn, WriteConn or Options.Setup",
-	"VACUUM":    "use Vacuum, or backup.VacuumInto",
+	"VACUUM":    "use the Vacuum method of the handle",
 }
 
 // Check refuses what may not run inside a transaction of this module: whatever begins or ends one, and whatever leaves the

@@ -90,7 +90,7 @@ func (q *Queue) tryAcquire() (*waiter, error) {
 		q.take()
 		return nil, nil
 	case q.holder.goroutine != 0 && q.holder.goroutine == goroutine.ID():
-		return nil, q.busy("the writer, which this goroutine itself holds", 0)
+		return nil, q.busy("the writer, which this goroutine itself holds (inside Write, use its w, and w.Savepoint)", 0)
 	}
 	return waiters.Get().(*waiter), nil
 }

@@ -35,7 +35,7 @@ func javascript(peer Peer, spec string) (*exec.Cmd, error) {
 			return nil, errors.New("better-sqlite3 is not installed, see setup.sh")
 		}
 		if program, err = exec.LookPath("node"); err != nil {
-			return nil, errors.New("Node.js is not installed")
+			return nil, errors.New("no Node.js is installed")
 		}
 	} else if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath("bun"); err != nil {
