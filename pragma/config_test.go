@@ -124,3 +124,10 @@ func TestValuesPrintAsWords(t *testing.T) {
 		assert.Equal(t, want, value.String())
 	}
 }
+
+func TestAMemoryMapSwitchesTheCellSizeCheckOff(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, pragma.On, pragma.Config{}.WithDefaults().CellSizeCheck)
+	assert.Equal(t, pragma.Off, pragma.Config{MmapSize: pragma.MiB}.WithDefaults().CellSizeCheck)
+	assert.Equal(t, pragma.On, pragma.Config{MmapSize: pragma.MiB, CellSizeCheck: pragma.On}.WithDefaults().CellSizeCheck)
+}

@@ -86,15 +86,15 @@ func (r *reader) known() bool {
 func (r *reader) renew() {
 	r.t.Helper()
 	r.acquire()
-	n, err := r.compare()
+	n, err := r.compare(false)
 	require.NoError(r.t, err)
 	require.Positive(r.t, n, "nothing could be compared")
 	r.release()
 }
 
 // compare compares all pages that the reader sees with those that a fresh connection reads, and returns their number. It is 0
-// where the fresh connection has another snapshot, since others have committed.
-func (r *reader) compare() (pages int, err error) {
+// where the fresh connection has another snapshot, since others have committed. A deep comparison looks at what queries find, too.
+func (r *reader) compare(deep bool) (pages int, err error) {
 	fresh, err := capi.Open(r.path, sqlite.OpenReadOnly)
 	if err != nil {
 		return 0, err
@@ -128,6 +128,15 @@ func (r *reader) compare() (pages int, err error) {
 			return 0, fmt.Errorf("WRONG PAGE %d of %d, snapshot %v", at/size+1, len(got)/size, header)
 		}
 	}
+	if deep {
+		want, err := digest(z)
+		if err != nil {
+			return 0, err
+		}
+		if got, err := digest(r.conn.Zombie()); err != nil || got != want {
+			return 0, fmt.Errorf("queries find %s (%w), a fresh connection %s", got, err, want)
+		}
+	}
 	return len(got) / max(size, 1), nil
 }
 
@@ -143,7 +152,7 @@ func image(c *sqlite.Conn) (pages []byte, size int, err error) {
 }
 
 // openWriter opens a connection of zombiezen's own that can write, after this module has installed its page cache.
-func openWriter(t testing.TB, path string, script string) *sqlite.Conn {
+func openWriter(t testing.TB, path, sql string) *sqlite.Conn {
 	t.Helper()
 	first, err := capi.Open(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	require.NoError(t, err)
@@ -152,13 +161,13 @@ func openWriter(t testing.TB, path string, script string) *sqlite.Conn {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close()) })
 	c.SetBusyTimeout(pragma.Default().BusyTimeout)
-	exec(t, c, script)
+	script(t, c, sql)
 	return c
 }
 
-func exec(t testing.TB, c *sqlite.Conn, script string) {
+func script(t testing.TB, c *sqlite.Conn, text string) {
 	t.Helper()
-	for _, sql := range bytes.Split([]byte(script), []byte(";")) {
+	for _, sql := range bytes.Split([]byte(text), []byte(";")) {
 		require.NoError(t, zsqlitex.ExecuteTransient(c, string(sql), nil), "%s", sql)
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 func TestMain(m *testing.M) {
 	dbtest.Main(m, map[string]dbtest.Child{
-		"tear": childTear,
+		"tear":  childTear,
+		"crowd": childCrowd,
 	})
 }
 

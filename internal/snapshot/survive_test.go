@@ -32,7 +32,7 @@ func TestACacheSurvivesCommits(t *testing.T) {
 	require.True(t, r.snap.Survives())
 	r.renew()
 	for i := range 20 {
-		exec(t, w, fmt.Sprintf("UPDATE t SET k = k + 1 WHERE id = %d", 1+i*250))
+		script(t, w, fmt.Sprintf("UPDATE t SET k = k + 1 WHERE id = %d", 1+i*250))
 		r.acquire()
 		assert.Equal(t, int64(i+1), value(t, r.conn.Zombie(), sumOfK))
 		r.release()
@@ -55,10 +55,10 @@ func TestACacheIsDroppedAfterOthersHadTheConnection(t *testing.T) {
 	assert.Zero(t, r.uses.Reused)
 	r.snap.GiveUp()
 	r.snap.Forget()
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.Zero(t, r.uses.Survived)
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.EqualValues(t, 1, r.uses.Survived)
 }
@@ -77,7 +77,7 @@ func TestNothingIsKnownAfterAnErrorOfSQLites(t *testing.T) {
 	r.snap.Release(fmt.Errorf("wrapped: %w", &sqlerr.Error{Code: sqlite.ResultIOErr}))
 	assert.False(t, r.known())
 	assert.False(t, r.snap.Kept())
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.Zero(t, r.uses.Survived)
 }
@@ -87,7 +87,7 @@ func TestNothingIsKnownAfterAnErrorOfSQLites(t *testing.T) {
 func TestATornHeaderIsNotTakenForASnapshot(t *testing.T) {
 	t.Parallel()
 	path, w := newDatabase(t)
-	exec(t, w, "PRAGMA wal_checkpoint(TRUNCATE)")
+	script(t, w, "PRAGMA wal_checkpoint(TRUNCATE)")
 	r := openReader(t, path, 0)
 	needSurviving(t)
 	// Recovery of an empty log makes a header of zeros.
@@ -104,10 +104,10 @@ func TestATornHeaderIsNotTakenForASnapshot(t *testing.T) {
 	tear(t, path, false)
 	r.renew()
 	assert.False(t, r.known())
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.True(t, r.known())
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.EqualValues(t, 1, r.uses.Survived)
 }
@@ -136,13 +136,13 @@ func TestWhatIsLeftActiveDoesNotKeepAnOldSnapshot(t *testing.T) {
 			r.acquire()
 			stop := start(t, r.conn.Zombie())
 			r.release()
-			exec(t, w, setSome)
+			script(t, w, setSome)
 			r.acquire()
 			assert.EqualValues(t, 101, value(t, r.conn.Zombie(), sumOfK))
 			r.release()
 			assert.Zero(t, r.uses.Survived, "nothing is known of such a snapshot")
 			require.NoError(t, stop())
-			exec(t, w, setSome)
+			script(t, w, setSome)
 			r.renew()
 			assert.EqualValues(t, 1, r.uses.Survived)
 		})
@@ -163,7 +163,7 @@ func TestNothingIsKnownAfterSQLiteRolledBackByItself(t *testing.T) {
 	r.snap.Release(nil) // the caller swallows it
 	assert.False(t, r.known())
 	assert.False(t, r.snap.Kept())
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.Zero(t, r.uses.Survived)
 	assert.EqualValues(t, 101, value(t, r.conn.Zombie(), sumOfK))
@@ -177,7 +177,7 @@ func TestARenewalThatFailsGivesNothingBack(t *testing.T) {
 	r.renew()
 	r.snap.GiveUp()
 	for site := int32(1); ; site++ {
-		exec(t, w, setSome)
+		script(t, w, setSome)
 		lib.SehInject(site)
 		err := r.snap.Acquire(context.Background())
 		done := lib.SehPending() > 0
@@ -195,7 +195,7 @@ func TestARenewalThatFailsGivesNothingBack(t *testing.T) {
 		before := r.uses.Survived
 		r.renew()
 		assert.Equal(t, before, r.uses.Survived)
-		exec(t, w, setSome)
+		script(t, w, setSome)
 		r.renew()
 		assert.Equal(t, before+1, r.uses.Survived)
 		r.snap.GiveUp()
@@ -213,12 +213,12 @@ func (panics) Done() <-chan struct{} { panic(errWaited) }
 func TestARenewalThatPanicsGivesNothingBack(t *testing.T) {
 	path, w := newDatabase(t)
 	needSurviving(t)
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	others := pagecache.Allocated()
 	r := openReader(t, path, 0)
 	r.renew()
 	r.snap.GiveUp()
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	require.Greater(t, pagecache.Allocated(), others+300_000)
 	release := tear(t, path, true) // the transaction finds locks, but has cleared its cache by then
 	assert.PanicsWithValue(t, errWaited, func() { _ = r.snap.Acquire(panics{context.Background()}) })
@@ -228,7 +228,7 @@ func TestARenewalThatPanicsGivesNothingBack(t *testing.T) {
 	r.conn.Rollback()
 	r.renew()
 	assert.Zero(t, r.uses.Survived)
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.EqualValues(t, 1, r.uses.Survived)
 }
@@ -241,7 +241,7 @@ func TestACacheThatIsClearedTwiceIsDropped(t *testing.T) {
 	r := openReader(t, path, 0)
 	r.renew()
 	r.snap.GiveUp()
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	release := tear(t, path, true)
 	waiting := make(chan struct{})
 	ctx := &notifies{Context: context.Background(), waiting: waiting}
@@ -254,7 +254,7 @@ func TestACacheThatIsClearedTwiceIsDropped(t *testing.T) {
 	assert.Zero(t, r.uses.Survived)
 	assert.EqualValues(t, 1, r.uses.Dropped)
 	r.renew()
-	exec(t, w, setSome)
+	script(t, w, setSome)
 	r.renew()
 	assert.EqualValues(t, 1, r.uses.Survived)
 }
@@ -287,12 +287,12 @@ func TestACacheIsDroppedWhenTheLogStartsOver(t *testing.T) {
 	r := openReader(t, path, 0)
 	r.renew()
 	r.snap.GiveUp()
-	exec(t, w, setSome+"; PRAGMA wal_checkpoint; UPDATE o SET b = zeroblob(20)")
+	script(t, w, setSome+"; PRAGMA wal_checkpoint; UPDATE o SET b = zeroblob(20)")
 	r.renew()
 	assert.Zero(t, r.uses.Survived)
 	assert.EqualValues(t, 1, r.uses.Dropped)
 	r.snap.GiveUp()
-	exec(t, w, setSome+"; PRAGMA wal_checkpoint(TRUNCATE)")
+	script(t, w, setSome+"; PRAGMA wal_checkpoint(TRUNCATE)")
 	r.acquire()
 	assert.Zero(t, r.uses.Survived)
 	assert.Less(t, r.held(), int64(10_000))
@@ -304,16 +304,16 @@ func TestPagesBeyondTheEndAreDropped(t *testing.T) {
 	needSurviving(t)
 	r := openReader(t, path, 0)
 	r.renew()
-	exec(t, w, "CREATE TABLE z (b)")
+	script(t, w, "CREATE TABLE z (b)")
 	for i := range 3 {
-		exec(t, w, fmt.Sprintf("INSERT INTO z VALUES (randomblob(%d))", 200000+i))
+		script(t, w, fmt.Sprintf("INSERT INTO z VALUES (randomblob(%d))", 200000+i))
 		r.renew()
-		exec(t, w, "DELETE FROM z; VACUUM") // which rewrites all the others
+		script(t, w, "DELETE FROM z; VACUUM") // which rewrites all the others
 		r.renew()
 	}
-	exec(t, w, "INSERT INTO z VALUES (randomblob(200000))")
+	script(t, w, "INSERT INTO z VALUES (randomblob(200000))")
 	r.renew()
-	exec(t, w, "DELETE FROM z; VACUUM")
+	script(t, w, "DELETE FROM z; VACUUM")
 	r.acquire()
 	assert.EqualValues(t, 8, r.uses.Survived)
 	assert.Less(t, r.held(), int64(10_000))
@@ -352,7 +352,7 @@ func TestEveryCommitIsSeenAtOnce(t *testing.T) {
 	r := openReader(t, path, 0)
 	end := time.Now().Add(200 * time.Millisecond)
 	for i := int64(1); time.Now().Before(end); i++ {
-		exec(t, w, "UPDATE t SET k = k + 1 WHERE id = 17")
+		script(t, w, "UPDATE t SET k = k + 1 WHERE id = 17")
 		r.acquire()
 		require.Equal(t, i, value(t, r.conn.Zombie(), "SELECT k FROM t WHERE id = 17"))
 		r.release()

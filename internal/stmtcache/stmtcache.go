@@ -120,6 +120,22 @@ func (c *Cache) prepare(sql string, write bool) (*Stmt, error) {
 	return &Stmt{Stmt: raw, in: c, Info: info, AsksRowID: asks, write: write, busy: -1}, nil
 }
 
+// First returns the first statement of a script, not kept for later, and the text behind it. The statement is nil where there
+// is none; otherwise give it back with Put.
+func (c *Cache) First(script string) (s *Stmt, tail string, err error) {
+	info, err := sqltext.Check(script, true)
+	if err != nil {
+		return nil, "", err
+	}
+	raw, tail, err := c.conn.Prepare(script, false)
+	if err != nil || raw == nil {
+		return nil, tail, err
+	}
+	s = &Stmt{Stmt: raw, in: c, Info: info, write: true, busy: -1}
+	c.markBusy(s)
+	return s, tail, nil
+}
+
 // Own is Get for statements of the library's own, which are not checked.
 func (c *Cache) Own(sql string) (*Stmt, error) {
 	if s := c.byTxt[sql]; s != nil && s.busy < 0 {
