@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"zombiezen.com/go/sqlite"
 
@@ -103,4 +104,15 @@ func (db *DB) exclusive(ctx context.Context, fn func()) error {
 	defer db.readers.SuspendSnapshots()()
 	fn()
 	return nil
+}
+
+// HoldCheckpoints lets no checkpoint begin in the background until resume is called, and waits for one that runs. It is for
+// backups, which pin the write-ahead log with a snapshot of their own: checkpoints would be of no use meanwhile, and cost the
+// writer most of its speed. The log grows by all that is written in the meantime. resume may be called more than once.
+func (db *DB) HoldCheckpoints() (resume func()) {
+	if db.checkpoints == nil {
+		return func() {}
+	}
+	db.checkpoints.Pause()
+	return sync.OnceFunc(db.checkpoints.Resume)
 }

@@ -176,7 +176,7 @@ func TestAGoroutineLeftBehindCannotReachAStrangersTransaction(t *testing.T) {
 	db := dbtest.Open(t, nil, `CREATE TABLE t (id INTEGER PRIMARY KEY, owner INTEGER)`)
 	var wg sync.WaitGroup
 	var told atomic.Int64
-	for owner := range 50 {
+	for owner := range 30 {
 		started := make(chan struct{})
 		var inside atomic.Int64
 		err := db.Write(bg, func(w *tx.Writer) error {
@@ -219,7 +219,7 @@ func TestAGoroutineLeftBehindCannotWriteOutsideOfItsSavepoint(t *testing.T) {
 	db := dbtest.Open(t, nil, table)
 	var wg sync.WaitGroup
 	write(t, db, func(w *tx.Writer) error {
-		for range 200 {
+		for range 60 {
 			started := make(chan struct{})
 			assert.Equal(t, errTest, w.Savepoint(func(w *tx.Writer) error {
 				wg.Go(func() {

@@ -135,7 +135,7 @@ func TestOnCommitAfterTheEndIsNeverRun(t *testing.T) {
 func TestOnCommitWhileTheFunctionReturns(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, nil, table)
-	for range 100 {
+	for range 30 {
 		var wg sync.WaitGroup
 		ran, sure := 0, make(chan struct{})
 		write(t, db, func(w *tx.Writer) error {

@@ -6,6 +6,17 @@ import (
 	"github.com/sanelite/sanelite/internal/snapshot"
 )
 
+// boundAge sees to it that the snapshot of a reader that comes back does not outlive its time. SuspendSnapshots, which looks
+// at idle readers only, may have been called since its owner decided to keep it.
+func (p *Pool) boundAge(r *Reader) {
+	switch {
+	case r.Snapshot.Expired():
+		r.Snapshot.GiveUp()
+	case r.Snapshot.Kept():
+		p.armTick()
+	}
+}
+
 // armTick starts the timer that bounds the age of kept snapshots. It runs only while one may be kept.
 func (p *Pool) armTick() {
 	if p.tick == nil {

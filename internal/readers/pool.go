@@ -201,9 +201,7 @@ func (p *Pool) Put(r *Reader) {
 	p.stats.Snapshots.Reused += u.Reused
 	p.stats.Snapshots.Survived += u.Survived
 	p.stats.Snapshots.Dropped += u.Dropped
-	if r.Snapshot.Kept() {
-		p.armTick()
-	}
+	p.boundAge(r)
 	if ch := p.next(); ch != nil {
 		p.lend(r)
 		r.goroutine = 0 // not this one

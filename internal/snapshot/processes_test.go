@@ -218,7 +218,9 @@ func oneCrowd(t *testing.T, r *rand.Rand, end time.Time, n *totals) {
 		k := openReader(t, path, size)
 		readers = append(readers, k)
 		own := rand.New(rand.NewPCG(r.Uint64(), 4))
-		wg.Go(func() { assert.NoError(t, watch(k, b, own, n, stop), "page size %d, cache of %d pages", pageSize, size) })
+		wg.Go(func() {
+			assert.NoError(t, watch(k, b, own, n, stop), "page size %d, cache of %d pages", pageSize, size)
+		})
 	}
 	for time.Now().Before(end) && !t.Failed() {
 		var kills []func()
@@ -251,4 +253,3 @@ func oneCrowd(t *testing.T, r *rand.Rand, end time.Time, n *totals) {
 	}}))
 	require.Equal(t, []string{"ok"}, bad)
 }
-

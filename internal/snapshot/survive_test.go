@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -356,5 +357,33 @@ func TestEveryCommitIsSeenAtOnce(t *testing.T) {
 		r.acquire()
 		require.Equal(t, i, value(t, r.conn.Zombie(), "SELECT k FROM t WHERE id = 17"))
 		r.release()
+	}
+}
+
+// case X4: another program truncates the -shm file while a snapshot is kept.
+func TestATruncatedIndexIsAnErrorAndNoCrash(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int64{"nothing is left of it": 0, "its later regions are gone": 32768} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, w := newDatabase(t)
+			r := openReader(t, path, 10)
+			for i := range 15 {
+				script(t, w, fmt.Sprintf("UPDATE t SET k = k + %d", i))
+			}
+			r.renew()
+			header, _ := r.snap.Header()
+			require.Greater(t, header[4], uint32(4062))
+			require.True(t, r.snap.Kept())
+			require.NoError(t, os.Truncate(path+"-shm", size))
+			err := r.snap.Acquire(context.Background())
+			if err == nil { // the header is as it was
+				err = zsqlitex.ExecuteTransient(r.conn.Zombie(), sumOfK, nil)
+			}
+			require.Error(t, err)
+			r.snap.Release(err)
+			assert.False(t, r.snap.Kept())
+			assert.False(t, r.known())
+		})
 	}
 }
