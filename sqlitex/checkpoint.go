@@ -100,6 +100,7 @@ func (db *DB) exclusive(ctx context.Context, fn func()) error {
 	defer db.queue.Release()
 	if c := db.writer.Load(); c != nil {
 		c.User.Begin(fn)
+		c.LetGo()
 	}
 	defer db.readers.SuspendSnapshots()()
 	fn()

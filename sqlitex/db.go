@@ -35,6 +35,11 @@ type DB struct {
 	log         atomic.Pointer[capi.WALIndex] // the write-ahead log, as the writer sees it; nil without one
 	checkpoints *checkpoint.Checkpointer      // nil where somebody else does them
 
+	hold struct { // see holdWriter
+		armed atomic.Bool
+		timer atomic.Pointer[time.Timer]
+	}
+
 	stopLogging func()
 
 	maintenance struct {
@@ -104,7 +109,9 @@ func (db *DB) acquireWriter(ctx context.Context) (*conn.Conn, error) {
 		}
 	}()
 	c, err := db.takeWriter(ctx)
-	ready = err == nil
+	if ready = err == nil; ready {
+		c.LetGo()
+	}
 	return c, err
 }
 

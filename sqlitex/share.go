@@ -137,8 +137,7 @@ func (db *DB) share(ctx context.Context, p *writer.Part, do func(*conn.Conn) err
 		case writer.Lead:
 			return db.lead(ctx, p, do)
 		case writer.Run:
-			db.runPart(p, do)
-			turn, err = db.queue.Outcome(p)
+			turn, err = db.runPart(p, do)
 		}
 	}
 	return err
@@ -154,7 +153,11 @@ func (db *DB) lead(ctx context.Context, p *writer.Part, do func(*conn.Conn) erro
 		}
 		err = func() error {
 			defer db.checkWriter()
-			return commit.Lead(ctx, c, &db.queue, p, do)
+			err := commit.Lead(ctx, c, &db.queue, p, do)
+			if c.Holding() {
+				db.boundHold()
+			}
+			return err
 		}()
 		if !errors.Is(err, commit.ErrAgain) {
 			return err
@@ -162,11 +165,26 @@ func (db *DB) lead(ctx context.Context, p *writer.Part, do func(*conn.Conn) erro
 	}
 }
 
-// runPart does the work of p for its leader, who waits on another goroutine and must get the connection back whatever happens.
-func (db *DB) runPart(p *writer.Part, do func(*conn.Conn) error) {
+// runPart does the work of p for its leader, who waits on another goroutine and gets the connection back whatever happens, and
+// answers how the transaction ended. A panic goes on only then: where everything was undone it may have come of what a
+// neighbour did, and the work is done again.
+func (db *DB) runPart(p *writer.Part, do func(*conn.Conn) error) (turn writer.Turn, err error) {
+	returned := false
 	p.Err = errUnfinished
-	defer p.Return()
+	defer func() {
+		p.Return()
+		turn, err = db.queue.Outcome(db.opts.BusyTimeout, p)
+		if returned || err != nil || turn != writer.Lead {
+			return
+		}
+		if recover() == nil { // runtime.Goexit, which nothing stops
+			db.queue.Release()
+			turn, err = writer.Done, errUnfinished
+		}
+	}()
 	p.Err = do(db.writer.Load())
+	returned = true
+	return turn, err
 }
 
 // errUnfinished stands for the work of a part that panicked or ended its goroutine.

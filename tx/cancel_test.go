@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/sanelite/sanelite/internal/dbtest"
+	"github.com/sanelite/sanelite/pragma"
 	"github.com/sanelite/sanelite/sqlitex"
 	"github.com/sanelite/sanelite/tx"
 )
@@ -224,4 +225,32 @@ func TestAContextThatEndsAtBegin(t *testing.T) {
 		return nil
 	})
 	holds(t, db)
+}
+
+// Without a write-ahead log COMMIT waits for readers: that wait ends as every other, and nothing is left behind.
+func TestAContextThatEndsWhileTheCommitWaits(t *testing.T) {
+	t.Parallel()
+	path := dbtest.Path(t)
+	o := &sqlitex.Options{Pragmas: pragma.Config{JournalMode: pragma.JournalDelete}, BusyTimeout: 20 * time.Millisecond}
+	db, other := dbtest.OpenAt(t, path, o, table), dbtest.OpenAt(t, path, o, "")
+	require.NoError(t, other.Read(bg, func(r *tx.Reader) error {
+		_, err := tx.All[int64](r, `SELECT id FROM t`)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(bg, 10*time.Millisecond)
+		defer cancel()
+		insert := func(w *tx.Writer) error {
+			w.OnCommit(func() { t.Error("ran") })
+			exec(t, w, `INSERT INTO t (id) VALUES (1)`)
+			return nil
+		}
+		require.ErrorIs(t, db.Write(ctx, insert), context.DeadlineExceeded)
+		require.ErrorIs(t, db.Write(bg, insert), tx.ErrBusy)
+		_, err = db.Exec(bg, `INSERT INTO t (id) VALUES (1)`)
+		require.ErrorIs(t, err, tx.ErrBusy)
+		return nil
+	}))
+	assert.Empty(t, ints(t, db, `SELECT id FROM t`))
+	_, err := db.Exec(bg, `INSERT INTO t (id) VALUES (2)`)
+	require.NoError(t, err)
+	holds(t, db, 2)
 }

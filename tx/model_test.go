@@ -53,13 +53,21 @@ func TestTheDatabaseEqualsAModelAfterRandomTransactions(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	path := dbtest.Path(t)
-	for i, o := range []*sqlitex.Options{nil, {MaxStatements: 3}, {MaxStatements: -1}} {
-		m := &monkey{t: t, db: dbtest.OpenAt(t, path, o, ""), rnd: rand.New(rand.NewPCG(seed, uint64(i))), now: model{}}
+	for i, c := range []struct {
+		path string
+		o    *sqlitex.Options
+	}{
+		{path, nil}, {path, &sqlitex.Options{MaxStatements: 3}}, {path, &sqlitex.Options{MaxStatements: -1}}, {":memory:", nil},
+	} {
+		m := &monkey{t: t, db: dbtest.OpenAt(t, c.path, c.o, ""), rnd: rand.New(rand.NewPCG(seed, uint64(i))), now: model{}}
 		write(t, m.db, func(w *tx.Writer) error {
 			return w.Script(`DROP TABLE IF EXISTS t; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK (n <> 13))`)
 		})
-		other := dbtest.OpenAt(t, path, nil, "")
-		for end := time.Now().Add(stress(t) / 3); time.Now().Before(end); {
+		other := m.db
+		if c.path == path {
+			other = dbtest.OpenAt(t, path, nil, "")
+		}
+		for end := time.Now().Add(stress(t) / 4); time.Now().Before(end); {
 			m.step()
 			for _, h := range []*sqlitex.DB{m.db, other} {
 				require.Equal(t, m.now, m.read(h), "seed %d", seed)

@@ -56,6 +56,9 @@ func onProgress(_ *libc.TLS, id uintptr) int32 {
 // that begins later under another context is never hit, as a late sqlite3_interrupt would. nil switches the look off.
 func (c *Conn) SetContext(ctx context.Context) { c.ctx = ctx }
 
+// Context returns what SetContext set last.
+func (c *Conn) Context() context.Context { return c.ctx }
+
 // Stop ends the statements of all connections that share it, those that are being opened included. Its zero value is ready
 // for use.
 type Stop struct{ reason atomic.Pointer[error] }

@@ -12,6 +12,7 @@ import (
 // Alone runs fn between BEGIN IMMEDIATE and COMMIT. Only a fn that returns nil leads to a COMMIT; an error, a panic and
 // runtime.Goexit all come past the deferred rollback.
 func Alone(ctx context.Context, c *conn.Conn, fn func() error) error {
+	c.LetGo()
 	c.SetContext(ctx)
 	if err := c.BeginWrite(ctx); err != nil {
 		c.SetContext(nil)

@@ -30,33 +30,46 @@ var ErrAgain = errors.New("connection lost")
 //
 // No outcome is told before the shared COMMIT, and nobody's depends on a neighbour. If the transaction cannot be committed
 // with all that was done in it, it is undone, and every part, in the order of the queue, is done again alone. That is the
-// case when SQLite rolls back by itself (an interrupted write is enough), when a statement fails but leaves rows behind
-// (OR FAIL, RAISE(FAIL)), when one leaves a deferred foreign key open, which a neighbour's row could resolve by luck, and
-// when COMMIT fails, and after a panic. A savepoint around every statement would avoid the repetition, and cost a quarter of the throughput.
+// case when SQLite rolls back by itself (an interrupted write is enough), when a statement fails and may have left rows behind
+// (see unchanged), when one leaves a deferred foreign key open, which a neighbour's row could resolve by luck, when
+// COMMIT fails, and after a panic. A savepoint around every statement would avoid the repetition, and cost a quarter of the
+// throughput.
 func Lead(ctx context.Context, c *conn.Conn, q *writer.Queue, own *writer.Part, do func(*conn.Conn) error) error {
 	if own.Alone {
-		return Alone(ctx, c, func() error { return do(c) })
+		return alone(ctx, c, q, do)
 	}
 	s := shared{conn: c, queue: q}
+	if own.Work == nil {
+		s.letGo() // a function of the caller's runs on the connection
+	}
 	err, whole := s.run(ctx, do)
 	if whole {
 		return err
 	}
-	q.PutBack(s.parts)
 	if c.Broken() {
 		return ErrAgain
 	}
 	own.Alone = true
-	return Alone(ctx, c, func() error { return do(c) })
+	return alone(ctx, c, q, do)
+}
+
+func alone(ctx context.Context, c *conn.Conn, q *writer.Queue, do func(*conn.Conn) error) error {
+	err := Alone(ctx, c, func() error { return do(c) })
+	if err == nil {
+		q.Committed(1)
+	}
+	return err
 }
 
 // shared is one transaction that several callers share.
 type shared struct {
 	conn  *conn.Conn
 	queue *writer.Queue
-	parts []*writer.Part // without the leader's own
+	parts []*writer.Part // without the leader's own, and not finished
 
+	failing  failing
 	panicked bool
+	released bool // the lock that the writer may hold between statements of the library's own was let go
 }
 
 // run does own and the parts of others. whole is false where the transaction was undone and all is to be done again.
@@ -67,8 +80,10 @@ func (s *shared) run(ctx context.Context, own func(*conn.Conn) error) (err error
 		c.SetContext(nil)
 		return err, true
 	}
+	defer s.putBack() // also where somebody else's statement ends this goroutine: nobody may be left waiting
 	defer cleanUp(c)
 	c.SetLastInsertRowID(0)
+	c.MoreThanRows = false
 	if err := own(c); err != nil {
 		return err, true // nobody else has begun
 	}
@@ -78,14 +93,35 @@ func (s *shared) run(ctx context.Context, own func(*conn.Conn) error) (err error
 	if !c.ForeignKeysOpen() && !s.doOthers() { // with a foreign key open, COMMIT will tell, of this part alone
 		return nil, false
 	}
-	if err := c.Commit(ctx); err != nil {
+	if err := s.commit(ctx); err != nil {
 		return err, len(s.parts) == 0
 	}
 	s.queue.Committed(1 + len(s.parts))
 	for _, p := range s.parts {
 		p.Finish(p.Err)
 	}
+	s.parts = nil
 	return nil, true
+}
+
+// putBack has the parts that were undone done again, each alone.
+func (s *shared) putBack() {
+	if len(s.parts) > 0 {
+		s.queue.PutBack(s.parts)
+	}
+}
+
+// commit keeps the read lock for the next write where nothing but statements has run.
+func (s *shared) commit(ctx context.Context) error {
+	if s.released {
+		return s.conn.Commit(ctx)
+	}
+	return s.conn.CommitHolding(ctx)
+}
+
+func (s *shared) letGo() {
+	s.released = true
+	s.conn.LetGo()
 }
 
 // doOthers does the parts that are in the queue, and reports whether the transaction can still be committed.
@@ -93,11 +129,11 @@ func (s *shared) doOthers() bool {
 	// Goroutines that want to write too may be waiting for a processor, not yet for the writer; the leader would then commit
 	// alone, over and over, ahead of them. Letting them run first costs a lone writer a tenth of a microsecond.
 	runtime.Gosched()
-	p := s.queue.Next()
+	p := s.next()
 	if p == nil {
 		return true
 	}
-	for start := time.Now(); p != nil; p = s.queue.Next() {
+	for start := time.Now(); p != nil; p = s.next() {
 		s.parts = append(s.parts, p)
 		if !s.do(p) {
 			return false
@@ -109,6 +145,15 @@ func (s *shared) doOthers() bool {
 	return true
 }
 
+// next returns the next part to do. There is none after one that made temporary objects, changed the schema or set
+// defer_foreign_keys: until it is committed and they are gone, statements of neighbours would mean something else.
+func (s *shared) next() *writer.Part {
+	if s.conn.MoreThanRows {
+		return nil
+	}
+	return s.queue.Next()
+}
+
 // do does one part and reports whether the transaction can still be committed.
 func (s *shared) do(p *writer.Part) bool {
 	c := s.conn
@@ -116,18 +161,19 @@ func (s *shared) do(p *writer.Part) bool {
 		return true // it has not begun
 	}
 	c.User.Begin(nil)
-	c.SetContext(p.Context)
 	c.SetLastInsertRowID(0)
 	if p.Work == nil {
 		return s.invoke(p)
 	}
 	before := c.TotalChanges()
+	c.SetContext(p.Context)
 	p.Err = s.guarded(p)
+	c.SetContext(nil)
 	switch {
 	case s.panicked, c.Autocommit():
 		return false
 	case p.Err != nil:
-		return c.TotalChanges() == before // the statement has changed nothing
+		return s.unchanged(p.Err, before)
 	}
 	return !c.ForeignKeysOpen()
 }
@@ -148,13 +194,18 @@ const savepoint = "sanelite_part"
 // invoke has a part done on the goroutine of its caller, in a savepoint: it may have done much before it failed.
 func (s *shared) invoke(p *writer.Part) bool {
 	c := s.conn
+	s.letGo()
 	if query.Control(c, "SAVEPOINT "+savepoint) != nil {
 		return false
 	}
+	c.SetContext(p.Context)
 	s.queue.Invoke(p)
 	c.SetContext(nil)
 	if c.Broken() || c.Autocommit() {
 		return false
+	}
+	if err := p.Context.Err(); p.Err == nil && err != nil {
+		p.Err = notCommitted(err) // as alone: the function may have passed over what failed for this
 	}
 	if p.Err == nil && c.ForeignKeysOpen() {
 		p.Err = &sqlerr.Error{Code: sqlite.ResultConstraintForeignKey, Message: "FOREIGN KEY constraint failed", Offset: -1, Op: "commit"}

@@ -43,8 +43,12 @@ type Conn struct {
 	// Created is set when a CREATE statement ran: it may have made a temporary object.
 	Created bool
 
+	// MoreThanRows is set when a statement ran that does more than to read and change rows: the schema's, a PRAGMA.
+	MoreThanRows bool
+
 	cfg     *Config
 	control control
+	hold    hold
 	tainted bool // something of a caller's is left on it
 
 	// What the connection is to look like whenever it changes hands.
@@ -238,6 +242,7 @@ func (c *Conn) Query(sql string, fn func(*capi.Stmt)) error { return c.eachRow(s
 func (c *Conn) Close() error {
 	c.SetContext(nil)
 	c.Stmts.Close()
+	c.closeHold()
 	c.control.finalize()
 	return c.Conn.Close()
 }

@@ -87,6 +87,9 @@ func (c *Conn) EndRead() (clean bool) {
 // BeginWrite opens a write transaction and takes the write lock at once, so that no later statement can fail for want of
 // it. It waits for locks of other connections and processes.
 func (c *Conn) BeginWrite(ctx context.Context) error {
+	if c.beginHolding() {
+		return nil
+	}
 	err := c.lock(ctx, c.control.immediate)
 	switch {
 	case err != nil:
@@ -137,6 +140,7 @@ func (c *Conn) Rollback() {
 	if c.Autocommit() {
 		return // nothing is open: SQLite may roll back by itself, https://www.sqlite.org/lang_transaction.html
 	}
+	c.LetGo()
 	if err := c.control.rollback.Run(); err != nil {
 		// A read that is still active cannot stop a rollback; whatever else did is given a second chance without it.
 		c.ResetStrays()

@@ -36,6 +36,9 @@ func (u *User) Runs(fn any) {
 // Steps names the statement that runs.
 func (u *User) Steps(s *stmtcache.Stmt) { u.stmt.Store(s) }
 
+// Statement returns the statement that ran last since Begin, or nil.
+func (u *User) Statement() *stmtcache.Stmt { return u.stmt.Load() }
+
 // String returns "file.go:12 (pkg.Function)" of the function, or the text of the statement, or "".
 func (u *User) String() string {
 	if pc := u.fn.Load(); pc != 0 {

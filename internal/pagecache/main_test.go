@@ -6,4 +6,9 @@ import (
 	"github.com/sanelite/sanelite/internal/dbtest"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m, map[string]dbtest.Child{}) }
+func TestMain(m *testing.M) {
+	dbtest.Main(m, map[string]dbtest.Child{
+		"foreign": childForeign,
+		"late":    childLate,
+	})
+}

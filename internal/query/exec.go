@@ -21,6 +21,11 @@ func Exec(c *conn.Conn, sql string, args []any) (r Result, err error) {
 		return r, err
 	}
 	defer c.Stmts.Put(s)
+	return run(c, s)
+}
+
+// run runs a statement that is bound to its end.
+func run(c *conn.Conn, s *stmtcache.Stmt) (r Result, err error) {
 	if !changesRows(s) {
 		return r, toEnd(c, s)
 	}

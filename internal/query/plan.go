@@ -21,11 +21,15 @@ func planFor[T any](s *stmtcache.Stmt) (*scan.Plan[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	keepPlan(s, plan)
+	return plan, nil
+}
+
+func keepPlan(s *stmtcache.Stmt, plan any) {
 	if len(s.Plans) >= mostPlans {
 		s.Plans = s.Plans[1:]
 	}
 	s.Plans = append(s.Plans, plan)
-	return plan, nil
 }
 
 // firstAllocation bounds, in bytes, what is allocated on the strength of the last run alone.

@@ -54,8 +54,12 @@ func first(c *conn.Conn, s *stmtcache.Stmt) (row bool, err error) {
 	if !s.Fresh() {
 		s.Plans = nil // the columns may be others now
 	}
-	if s.Info.Kind == sqltext.Create {
-		c.Created = true
+	switch s.Info.Kind {
+	case sqltext.Query, sqltext.With, sqltext.Change:
+	case sqltext.Create:
+		c.Created, c.MoreThanRows = true, true
+	default:
+		c.MoreThanRows = true
 	}
 	return row, nil
 }

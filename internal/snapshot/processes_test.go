@@ -93,6 +93,9 @@ func watch(k *reader, b *board, r *rand.Rand, n *totals, stop <-chan struct{}) e
 		}
 		k.count()
 		atomic.AddInt64(&n.renewals, 1)
+		if header, ok := k.snap.Header(); ok && header[4] > 4062 {
+			atomic.AddInt64(&n.long, 1)
+		}
 		if err := missing(k.conn.Zombie(), published); err != nil {
 			return err
 		}
@@ -143,9 +146,19 @@ func childCrowd(args []string) {
 		c: c, r: r, budget: 1 << 20, blob: 40_000, counter: slot + 1,
 		publish: func(n int64) { b[slot].Store(n) },
 	}
+	// Some let the log grow; some commit small things and copy the log back at once, so that readers find it empty and do not
+	// hold it, and it starts over all the time.
+	growing, hasty := r.IntN(6) == 0, r.IntN(3) == 0
 	for {
-		w.step()
-		if r.IntN(15) == 0 {
+		if !hasty || r.IntN(40) == 0 {
+			w.step()
+		} else if w.begin() {
+			w.try("UPDATE t0 SET k = k + 1 WHERE id % 100 = ?", r.IntN(100))
+			w.end()
+		}
+		if hasty && r.IntN(3) == 0 {
+			w.try("PRAGMA wal_checkpoint")
+		} else if !growing && r.IntN(15) == 0 {
 			checkpoint(c, r)
 		}
 		if r.IntN(3) > 0 { // in bursts

@@ -109,8 +109,7 @@ func (s *Snapshot) renew(ctx context.Context) error {
 
 // Release ends a use, which failed with err or succeeded. The transaction stays open if it may be kept.
 func (s *Snapshot) Release(err error) {
-	var sqlite *sqlerr.Error
-	if s.index == nil || !s.known || s.conn.Autocommit() || s.keep.suspended() || err != nil && errors.As(err, &sqlite) {
+	if s.index == nil || !s.known || s.conn.Autocommit() || s.keep.suspended() || err != nil && ofSQLite(err) {
 		s.GiveUp()
 		s.known = s.known && err == nil // after an error SQLite may have rolled back by itself
 		return
@@ -118,12 +117,20 @@ func (s *Snapshot) Release(err error) {
 	s.conn.SetContext(nil)
 }
 
+func ofSQLite(err error) bool {
+	var e *sqlerr.Error
+	return errors.As(err, &e)
+}
+
 // GiveUp closes the transaction. What is known of it stays known, for the page cache is still that of its snapshot, unless
 // something went wrong.
 func (s *Snapshot) GiveUp() {
 	if s.open {
 		s.open = false
-		s.known = s.conn.EndRead() && s.known
+		if !s.conn.EndRead() {
+			s.known = false
+			s.conn.ResetStrays() // a rollback by SQLite itself leaves other statements active, and they keep the snapshot
+		}
 	}
 	s.conn.SetContext(nil)
 }

@@ -170,6 +170,29 @@ func TestNothingIsKnownAfterSQLiteRolledBackByItself(t *testing.T) {
 	assert.EqualValues(t, 101, value(t, r.conn.Zombie(), sumOfK))
 }
 
+// Condition 2: such a rollback does not end a statement that is active beside the failing one, and which keeps the snapshot.
+func TestAStatementLeftActiveOverARollbackDoesNotKeepAnOldSnapshot(t *testing.T) {
+	path, w := newDatabase(t)
+	r := openReader(t, path, 10)
+	r.renew()
+	r.acquire()
+	s, _, err := r.conn.Zombie().PrepareTransient("SELECT id FROM t")
+	require.NoError(t, err)
+	_, err = s.Step()
+	require.NoError(t, err)
+	lib.SehInject(1)
+	err = zsqlitex.ExecuteTransient(r.conn.Zombie(), sumOfK, nil)
+	lib.SehInject(0)
+	require.Error(t, err)
+	require.True(t, r.conn.Autocommit())
+	r.snap.Release(nil)
+	script(t, w, setSome)
+	r.acquire()
+	assert.EqualValues(t, 101, value(t, r.conn.Zombie(), sumOfK))
+	r.release()
+	require.NoError(t, s.Finalize())
+}
+
 // Condition 6: the transaction cannot begin.
 func TestARenewalThatFailsGivesNothingBack(t *testing.T) {
 	path, w := newDatabase(t)

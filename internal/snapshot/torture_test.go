@@ -26,7 +26,7 @@ func stressTime(t testing.TB, short time.Duration) time.Duration {
 	return short
 }
 
-// seeds yields a seed for every round, or again and again the one in SANELITE_SEED.
+// firstSeed is another one in every run, unless SANELITE_SEED names it.
 func firstSeed(t testing.TB) (seed uint64) {
 	t.Helper()
 	if s := os.Getenv("SANELITE_SEED"); s != "" {
@@ -41,10 +41,11 @@ var pageSizes = []int{512, 1024, 4096, 4096, 8192, 65536}
 
 // totals is what a torture test reports.
 type totals struct {
-	renewals, compared, pages    int64
-	reused, survived, dropped    int64
-	readings, commits, kills     int64
-	rounds, restarts, lock0, big int64
+	rounds, renewals            int64
+	reused, survived, dropped   int64
+	compared, pages             int64 // comparisons, and pages in them
+	checkpoints, commits, kills int64
+	long                        int64 // renewals in a log that spans several regions of the index
 }
 
 func (n *totals) add(r *reader) {
@@ -100,7 +101,11 @@ func oneRound(t *testing.T, seed uint64, end time.Time, n *totals, done map[stri
 	patient := r.IntN(4) == 0
 	var readers []*reader
 	for _, size := range []int{10, 40, 300, 100_000} {
-		readers = append(readers, openReader(t, path, size))
+		k := openReader(t, path, size)
+		if r.IntN(4) == 0 {
+			script(t, k.conn.Zombie(), "PRAGMA mmap_size = 100000000")
+		}
+		readers = append(readers, k)
 	}
 	defer func() {
 		for _, k := range readers {
@@ -128,7 +133,7 @@ func oneRound(t *testing.T, seed uint64, end time.Time, n *totals, done map[stri
 				}
 			}
 			checkpoint(checkpoints, r)
-			n.restarts++
+			n.checkpoints++
 			if r.IntN(3) == 0 {
 				writers[0].step()
 			}
@@ -152,7 +157,7 @@ func useReader(t *testing.T, k *reader, r *rand.Rand, n *totals) {
 	k.acquire()
 	n.renewals++
 	if header, ok := k.snap.Header(); ok && header[4] > 4062 {
-		n.big++
+		n.long++
 	}
 	for again := true; again; again = r.IntN(3) == 0 {
 		pages, err := k.compare(r.IntN(8) == 0)

@@ -68,13 +68,19 @@ func (q *Queue) Next() *Part {
 	return w.part
 }
 
-// PutBack returns parts, in their order, to the head of the queue, each to be done alone.
+// PutBack returns parts, in their order, to the head of the queue, each to be done alone. Those whose callers would not wait
+// any longer are told so.
 func (q *Queue) PutBack(parts []*Part) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := len(parts) - 1; i >= 0; i-- {
-		parts[i].Alone = true
-		q.pushFirst(parts[i].waiter)
+		p := parts[i]
+		if p.waiter.gaveUp != nil {
+			p.waiter.answer <- answer{err: p.waiter.gaveUp}
+			continue
+		}
+		p.Alone = true
+		q.pushFirst(p.waiter)
 	}
 }
 
@@ -99,9 +105,9 @@ func (q *Queue) Invoke(p *Part) {
 func (p *Part) Return() { p.waiter.returned <- struct{}{} }
 
 // Outcome waits, after Return, for the end of the transaction. Done means that it was committed, Lead that it was undone as
-// a whole and that p is to be done again.
-func (q *Queue) Outcome(p *Part) (Turn, error) {
-	return q.waited(p.waiter, time.Now(), <-p.waiter.answer)
+// a whole and that p is to be done again. The wait for that has the bounds that Enter has.
+func (q *Queue) Outcome(limit time.Duration, p *Part) (Turn, error) {
+	return q.wait(p.Context, limit, p.waiter)
 }
 
 // Finish tells the caller of p how it ended.

@@ -50,6 +50,7 @@ type waiter struct {
 	answer     chan answer   // capacity 1
 	returned   chan struct{} // capacity 1
 	timer      *time.Timer
+	gaveUp     error // its wait ended, but a leader had its part by then
 }
 
 // answer is what a waiter waits for.
@@ -76,6 +77,18 @@ func (q *Queue) Acquire(ctx context.Context, limit time.Duration) error {
 	q.mu.Unlock()
 	_, err = q.wait(ctx, limit, w)
 	return err
+}
+
+// TryAcquire takes the writer if it is free, and never waits. open is false when the queue is closed.
+func (q *Queue) TryAcquire() (acquired, open bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held || q.closed {
+		return false, !q.closed
+	}
+	q.held = true
+	q.take()
+	return true, true
 }
 
 // tryAcquire takes the writer if it is free. Otherwise it answers a waiter to be queued, or why waiting is useless. The caller
@@ -111,13 +124,14 @@ func (q *Queue) wait(ctx context.Context, limit time.Duration, w *waiter) (Turn,
 	case <-expired:
 	}
 	q.mu.Lock()
-	if !q.remove(w) { // answered, or taken by a leader, in the meantime: that answer is the truth
-		q.mu.Unlock()
-		return q.waited(w, start, <-w.answer)
-	}
 	busy := q.busy("the writer", time.Since(start))
 	if err != nil {
 		busy = q.describe(sqlerr.NewContextBusy("the writer", time.Since(start), err))
+	}
+	if !q.remove(w) { // answered, or taken by a leader, in the meantime: that answer is the truth
+		w.gaveUp = busy
+		q.mu.Unlock()
+		return q.waited(w, start, <-w.answer)
 	}
 	q.mu.Unlock()
 	w.recycle()
@@ -138,6 +152,7 @@ func (q *Queue) waited(w *waiter, start time.Time, a answer) (Turn, error) {
 		q.take()
 	case a.turn == Run:
 		q.holder.goroutine = goroutine.ID()
+		w.gaveUp = nil // it waits anew, for the outcome
 	}
 	q.mu.Unlock()
 	if a.turn != Run { // otherwise there is an answer to come
@@ -267,6 +282,6 @@ func (q *Queue) remove(w *waiter) bool {
 // recycle returns a waiter that is in no queue and whose channels are empty.
 func (w *waiter) recycle() {
 	w.timer.Stop()
-	w.part = nil
+	w.part, w.gaveUp = nil, nil
 	waiters.Put(w)
 }

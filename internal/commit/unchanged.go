@@ -1,0 +1,72 @@
+package commit
+
+import (
+	"errors"
+	"regexp"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/sanelite/sanelite/internal/query"
+	"github.com/sanelite/sanelite/internal/sqlerr"
+)
+
+// failing says whether statements that fail may keep what they did before; it is found out when the first one fails.
+type failing struct {
+	known, possible bool
+}
+
+// unchanged reports whether the statement that failed with err has surely left nothing behind; before is TotalChanges before
+// it began.
+//
+// Most have not: SQLite undoes a failing statement. That is not so under OR FAIL and RAISE(FAIL), nor for errors that its
+// code generator does not count on, when it decides whether a statement needs a journal to be undone: wrong types in a STRICT
+// table, values too big, errors of table-valued functions. TotalChanges tells of some of these cases only, as it is not moved by what
+// a trigger had not finished. So an error counts as harmless only when it is a constraint that the code generator counts on
+// and nothing can fail the other way. https://www.sqlite.org/lang_conflict.html
+func (s *shared) unchanged(err error, before int64) bool {
+	stmt := s.conn.User.Statement()
+	if stmt == nil || stmt.ReadOnly() {
+		return true // it was refused, or only read
+	}
+	if s.conn.TotalChanges() != before {
+		return false
+	}
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
+		return true // it has run, changed nothing, and not returned what was wanted
+	}
+	switch e.Code {
+	case sqlite.ResultConstraintUnique, sqlite.ResultConstraintPrimaryKey, sqlite.ResultConstraintRowID,
+		sqlite.ResultConstraintNotNull, sqlite.ResultConstraintCheck, sqlite.ResultConstraintForeignKey,
+		sqlite.ResultConstraintTrigger:
+		return !fail.MatchString(stmt.SQL()) && !s.schemaFails()
+	}
+	return false
+}
+
+// fail finds the conflict clause anywhere in a text; a comment that matches costs time only.
+var fail = regexp.MustCompile(`(?i)\bfail\b`)
+
+const failingSchema = `SELECT sql FROM main.sqlite_schema WHERE sql LIKE '%fail%' UNION ALL SELECT sql FROM temp.sqlite_schema WHERE sql LIKE '%fail%'`
+
+// schemaFails reports whether a constraint or trigger may have the clause.
+func (s *shared) schemaFails() bool {
+	if s.failing.known {
+		return s.failing.possible
+	}
+	s.failing = failing{known: true, possible: true}
+	if !s.conn.OnlyMain() {
+		return true
+	}
+	texts, err := query.All[string](s.conn, true, failingSchema, nil)
+	if err != nil {
+		return true
+	}
+	s.failing.possible = false
+	for _, sql := range texts {
+		if fail.MatchString(sql) {
+			s.failing.possible = true
+		}
+	}
+	return s.failing.possible
+}
