@@ -55,11 +55,11 @@ type rowParam struct {
 type how uint8
 
 const (
-	asKind  how = iota // value.reflect: a bool, number, string or []byte, of a named type too
-	asTime             // a time.Time
-	asUnix             // with tag option unix
-	asMilli            // with tag option unixmilli
-	asJSON             // with tag option json
+	asKind   how = iota // value.reflect: a bool, number, string or []byte, of a named type too
+	asTime              // a time.Time
+	asUnix              // with tag option unix
+	asMilli             // with tag option unixmilli
+	asJSON              // with tag option json
 	asItself            // only the value itself tells: a Valuer, or behind an interface
 )
 

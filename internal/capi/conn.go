@@ -26,7 +26,7 @@ type Conn struct {
 	ctx    context.Context
 	stop   *Stop
 
-	stepping bool // inside sqlite3_step
+	stepping int // calls of sqlite3_step that have not returned, and never will where a panic passed through them
 }
 
 // Open opens path and proves which sqlite3 handle is behind the zombiezen connection. That reads the file, so Open may answer
@@ -126,10 +126,10 @@ func (c *Conn) systemError(code sqlite.ResultCode) error {
 }
 
 // Unwound reports that a panic has passed through a running statement: nothing is known of the state SQLite is in.
-func (c *Conn) Unwound() bool { return c.stepping }
+func (c *Conn) Unwound() bool { return c.stepping != 0 }
 
 // Rewind forgets that.
-func (c *Conn) Rewind() { c.stepping = false }
+func (c *Conn) Rewind() { c.stepping = 0 }
 
 // SetBusyTimeout sets how long SQLite itself sleeps on a lock; 0 makes it answer SQLITE_BUSY at once.
 // https://www.sqlite.org/c3ref/busy_timeout.html

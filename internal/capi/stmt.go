@@ -106,9 +106,9 @@ func (s *Stmt) Fresh() bool {
 
 // Step runs the statement to its next row or its end. https://www.sqlite.org/c3ref/step.html
 func (s *Stmt) Step() (row bool, err error) {
-	s.conn.stepping = true
+	s.conn.stepping++
 	rc := lib.Xsqlite3_step(s.tls, s.p)
-	s.conn.stepping = false // not reached when an SQL function written in Go panics
+	s.conn.stepping-- // not reached when an SQL function written in Go panics
 	switch rc {
 	case lib.SQLITE_ROW:
 		return true, nil

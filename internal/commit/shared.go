@@ -72,7 +72,7 @@ type shared struct {
 	released bool // the lock that the writer may hold between statements of the library's own was let go
 }
 
-// run does own and the parts of others. whole is false where the transaction was undone and all is to be done again.
+// run does own and the parts of others. whole is false where the transaction was undone and own is to be done again.
 func (s *shared) run(ctx context.Context, own func(*conn.Conn) error) (err error, whole bool) {
 	c := s.conn
 	c.SetContext(ctx)
@@ -87,14 +87,15 @@ func (s *shared) run(ctx context.Context, own func(*conn.Conn) error) (err error
 	if err := own(c); err != nil {
 		return err, true // nobody else has begun
 	}
-	if err := ctx.Err(); err != nil {
-		return notCommitted(err), true
+	if err := committable(ctx, c); err != nil {
+		return err, true
 	}
 	if !c.ForeignKeysOpen() && !s.doOthers() { // with a foreign key open, COMMIT will tell, of this part alone
 		return nil, false
 	}
 	if err := s.commit(ctx); err != nil {
-		return err, len(s.parts) == 0
+		// The leader has waited as long as it may for a lock that others hold; alone it would wait as long again.
+		return err, len(s.parts) == 0 || errors.As(err, new(*sqlerr.BusyError))
 	}
 	s.queue.Committed(1 + len(s.parts))
 	for _, p := range s.parts {

@@ -34,14 +34,21 @@ func prepare(c *conn.Conn, write bool, sql string, args []any) (*stmtcache.Stmt,
 }
 
 // start is prepare and the first step.
-func start(c *conn.Conn, write bool, sql string, args []any) (s *stmtcache.Stmt, row bool, err error) {
-	if s, err = prepare(c, write, sql, args); err != nil {
+func start(c *conn.Conn, write bool, sql string, args []any) (_ *stmtcache.Stmt, row bool, err error) {
+	s, err := prepare(c, write, sql, args)
+	if err != nil {
 		return nil, false, err
 	}
+	ready := false
+	defer func() {
+		if !ready { // also when an SQL function panics
+			c.Stmts.Put(s)
+		}
+	}()
 	if row, err = first(c, s); err != nil {
-		c.Stmts.Put(s)
 		return nil, false, err
 	}
+	ready = true
 	return s, row, nil
 }
 

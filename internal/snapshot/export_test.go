@@ -1,3 +1,5 @@
+//go:build unix
+
 package snapshot
 
 import "github.com/sanelite/sanelite/internal/capi"

@@ -1,3 +1,5 @@
+//go:build unix
+
 package snapshot_test
 
 import (
@@ -208,7 +210,9 @@ func TestNoCommitOfOtherProcessesIsMissed(t *testing.T) {
 		t.Run(fmt.Sprint("round ", n.rounds), func(t *testing.T) { oneCrowd(t, r, roundEnd, &n) })
 	}
 	t.Logf("seed %d: %+v", seed, n)
-	require.Positive(t, n.survived)
+	if pagecache.Installed() == pagecache.Surviving {
+		require.Positive(t, n.survived)
+	}
 	require.Positive(t, n.kills)
 }
 
@@ -220,7 +224,6 @@ func oneCrowd(t *testing.T, r *rand.Rand, end time.Time, n *totals) {
 	pageSize := pageSizes[r.IntN(len(pageSizes))]
 	first := openWriter(t, path, fmt.Sprintf(`PRAGMA page_size = %d; PRAGMA auto_vacuum = %s; PRAGMA journal_mode = WAL; %s`,
 		pageSize, []string{"NONE", "FULL", "INCREMENTAL"}[r.IntN(3)], baseSchema))
-	needSurviving(t)
 	for w := (&workload{c: first, r: r, budget: 1 << 20, blob: 40_000}); len(w.recent) < 30; {
 		w.step()
 	}

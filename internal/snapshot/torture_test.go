@@ -1,3 +1,5 @@
+//go:build unix
+
 package snapshot_test
 
 import (
@@ -12,6 +14,7 @@ import (
 	zsqlitex "zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/sanelite/sanelite/internal/dbtest"
+	"github.com/sanelite/sanelite/internal/pagecache"
 	"github.com/sanelite/sanelite/pragma"
 )
 
@@ -65,7 +68,9 @@ func TestNoPageIsEverWrong(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { oneRound(t, seed, end, &n, done) })
 	}
 	t.Logf("%+v\n%v", n, done)
-	require.Positive(t, n.survived)
+	if pagecache.Installed() == pagecache.Surviving {
+		require.Positive(t, n.survived)
+	}
 	require.Positive(t, n.pages)
 }
 
@@ -76,7 +81,6 @@ func oneRound(t *testing.T, seed uint64, end time.Time, n *totals, done map[stri
 	automatic := []int{0, 0, 30, 1000}[r.IntN(4)]
 	first := openWriter(t, path, fmt.Sprintf(`PRAGMA page_size = %d; PRAGMA auto_vacuum = %s; PRAGMA journal_mode = WAL; %s`,
 		pageSize, []string{"NONE", "FULL", "INCREMENTAL"}[r.IntN(3)], baseSchema))
-	needSurviving(t)
 	open := func(settings string) *sqlite.Conn {
 		c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 		require.NoError(t, err)
