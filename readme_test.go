@@ -37,6 +37,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/sanelite/sanelite/backup"
 	"github.com/sanelite/sanelite/pragma"
 	"github.com/sanelite/sanelite/sqlitex"
 	"github.com/sanelite/sanelite/tx"
@@ -57,7 +58,7 @@ func snippet(
 	ctx context.Context, db *sqlitex.DB, r *tx.Reader, w *tx.Writer, conn *sqlite.Conn, err error,
 	id, userID int64, name, email, body string, user User, ids []int64,
 	cache interface{ Forget(int64) }, report func(*tx.Reader) error, transfer func(*tx.Writer) error,
-	server *http.Server, rw http.ResponseWriter,
+	server *http.Server, rw, response http.ResponseWriter, expensive func(string) string,
 ) error {
 	{
 %s
@@ -75,6 +76,9 @@ func TestGoInReadmesCompiles(t *testing.T) {
 	files := []string{"README.md"}
 	more, err := filepath.Glob("examples/*/README.md")
 	require.NoError(t, err)
+	docs, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	more = append(more, docs...)
 	packages := exportData(t)
 	for _, file := range append(files, more...) {
 		for i, block := range goBlock.FindAllStringSubmatch(read(t, file), -1) {

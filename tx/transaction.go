@@ -30,13 +30,12 @@ func (t *transaction) enter() (*transaction, error) {
 		t.mu.Unlock()
 		return nil, err
 	}
-	t.conn.Stmts.Mend()
 	return t, nil
 }
 
 // leave unlocks t, also while a statement panics. SQLite does not undo the rows that it has written.
 func (t *transaction) leave() {
-	if t.failure == nil && t.conn.Stmts.Torn() {
+	if t.failure == nil && t.conn.Unwound() {
 		t.failure = errTorn
 	}
 	t.mu.Unlock()

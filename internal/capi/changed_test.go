@@ -154,7 +154,7 @@ func TestATruncatedIndexIsNoCrash(t *testing.T) {
 	for name, size := range map[string]int64{"nothing is left of it": 0, "its later regions are gone": 32768} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path, w := newDatabase(t)
+			path, w := newDatabaseToDamage(t)
 			r := openReader(t, path)
 			a := r.header()
 			for i := range 12 {

@@ -60,6 +60,25 @@ func emptyFile(t testing.TB) (path string) {
 func newDatabase(t testing.TB) (path string, w *sqlite.Conn) {
 	t.Helper()
 	path = emptyFile(t)
+	return path, fill(t, path)
+}
+
+// newDatabaseToDamage is newDatabase for tests after which the last connection to close cannot copy the log back. The next
+// one that opens the database can: nothing is lost.
+func newDatabaseToDamage(t testing.TB) (path string, w *sqlite.Conn) {
+	t.Helper()
+	path = emptyFile(t)
+	t.Cleanup(func() {
+		c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+		require.NoError(t, err)
+		exec(t, c, "PRAGMA schema_version")
+		require.NoError(t, c.Close())
+	})
+	return path, fill(t, path)
+}
+
+func fill(t testing.TB, path string) (w *sqlite.Conn) {
+	t.Helper()
 	c, err := capi.Open(path, sqlite.OpenReadWrite)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close()) })
@@ -70,7 +89,7 @@ func newDatabase(t testing.TB) (path string, w *sqlite.Conn) {
 		INSERT INTO o VALUES (1, zeroblob(10));
 		WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 4000)
 		INSERT INTO t SELECT i, 0, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' FROM c`)
-	return path, c.Zombie()
+	return c.Zombie()
 }
 
 func TestAHeaderIsValidOnlyAsAWhole(t *testing.T) {

@@ -132,7 +132,7 @@ func TestATruncatedIndexIsAnErrorAndNoCrash(t *testing.T) {
 	for name, size := range map[string]int64{"nothing is left of it": 0, "its later regions are gone": 32768} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path, w := newDatabase(t)
+			path, w := newDatabaseToDamage(t)
 			r := openReader(t, path, 0)
 			for i := range 15 {
 				script(t, w, fmt.Sprintf("UPDATE t SET k = k + %d", i))

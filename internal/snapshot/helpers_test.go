@@ -188,7 +188,12 @@ func value(t testing.TB, c *sqlite.Conn, sql string) (v int64) {
 func newDatabase(t testing.TB) (path string, w *sqlite.Conn) {
 	t.Helper()
 	path = dbtest.Path(t)
-	return path, openWriter(t, path, `
+	return path, fill(t, path)
+}
+
+func fill(t testing.TB, path string) (w *sqlite.Conn) {
+	t.Helper()
+	return openWriter(t, path, `
 		PRAGMA page_size = 1024; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0;
 		CREATE TABLE t (id INTEGER PRIMARY KEY, k INTEGER NOT NULL, s TEXT);
 		CREATE TABLE o (id INTEGER PRIMARY KEY, b BLOB);
@@ -201,3 +206,16 @@ const (
 	sumOfK  = "SELECT sum(k) FROM t"
 	setSome = "UPDATE t SET k = k + 1 WHERE id BETWEEN 3000 AND 3100"
 )
+
+// newDatabaseToDamage is newDatabase for tests after which the last connection to close cannot copy the log back. The next
+// one that opens the database can: nothing is lost.
+func newDatabaseToDamage(t testing.TB) (path string, w *sqlite.Conn) {
+	t.Helper()
+	path = dbtest.Path(t)
+	t.Cleanup(func() {
+		c, err := openRaw(path, "PRAGMA schema_version")
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+	})
+	return path, fill(t, path)
+}

@@ -26,20 +26,11 @@ type Stmt struct {
 	// AsksRowID says that the text may call last_insert_rowid().
 	AsksRowID bool
 
-	in         *Cache
 	write      bool // checked for use in a write transaction
 	own        bool // the library's, not checked at all
 	cached     bool
 	prev, next *Stmt // ring of idle and busy cached statements, most recently used first
 	busy       int   // index in Cache.busy; -1 when idle
-}
-
-// Step is capi.Stmt.Step. A panic in an SQL function of the user's passes through it, see Cache.Torn.
-func (s *Stmt) Step() (row bool, err error) {
-	s.in.torn = true
-	row, err = s.Stmt.Step()
-	s.in.torn = false
-	return row, err
 }
 
 // Cache belongs to one connection and is used by one goroutine at a time.
@@ -49,7 +40,6 @@ type Cache struct {
 	byTxt map[string]*Stmt
 	ring  Stmt // sentinel
 	busy  []*Stmt
-	torn  bool
 }
 
 // New returns a cache of at most limit statements; with zero or less nothing is kept.
@@ -117,7 +107,7 @@ func (c *Cache) prepare(sql string, write bool) (*Stmt, error) {
 		return nil, sqlerr.Wrapf(sqlerr.ErrNotAllowed, "sqlite: more than one statement in %s: use Script", sqlerr.Shorten(sql))
 	}
 	asks := strings.Contains(strings.ToLower(sql), "last_insert_rowid")
-	return &Stmt{Stmt: raw, in: c, Info: info, AsksRowID: asks, write: write, busy: -1}, nil
+	return &Stmt{Stmt: raw, Info: info, AsksRowID: asks, write: write, busy: -1}, nil
 }
 
 // First returns the first statement of a script, not kept for later, and the text behind it. The statement is nil where there
@@ -131,7 +121,7 @@ func (c *Cache) First(script string) (s *Stmt, tail string, err error) {
 	if err != nil || raw == nil {
 		return nil, tail, err
 	}
-	s = &Stmt{Stmt: raw, in: c, Info: info, write: true, busy: -1}
+	s = &Stmt{Stmt: raw, Info: info, write: true, busy: -1}
 	c.markBusy(s)
 	return s, tail, nil
 }
@@ -146,7 +136,7 @@ func (c *Cache) Own(sql string) (*Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stmt{Stmt: raw, in: c, own: true, busy: -1}
+	s := &Stmt{Stmt: raw, own: true, busy: -1}
 	c.add(s)
 	return s, nil
 }
@@ -161,13 +151,6 @@ func (c *Cache) Put(s *Stmt) {
 	s.Reset()
 	c.evict() // while all were busy there may have been too many
 }
-
-// Torn reports that the last Step has not returned: a panic has left a statement in its middle, with a part of its rows
-// written. It stays so until the next Step, or Mend.
-func (c *Cache) Torn() bool { return c.torn }
-
-// Mend forgets about it, where somebody else's transaction begins.
-func (c *Cache) Mend() { c.torn = false }
 
 // Busy reports how many statements were not given back.
 func (c *Cache) Busy() int { return len(c.busy) }

@@ -68,6 +68,18 @@ func (q *Queue) Next() *Part {
 	return w.part
 }
 
+// crowdedFor is how many transactions a queue counts as crowded after somebody has waited in it.
+const crowdedFor = 64
+
+// Crowded reports whether others have waited for the writer lately. It is asked once for each transaction.
+func (q *Queue) Crowded() bool {
+	left := q.crowded.Load()
+	if left > 0 {
+		q.crowded.Store(left - 1)
+	}
+	return left > 0
+}
+
 // PutBack returns parts, in their order, to the head of the queue, each to be done alone. Those whose callers would not wait
 // any longer are told so.
 func (q *Queue) PutBack(parts []*Part) {

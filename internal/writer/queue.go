@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sanelite/sanelite/internal/goroutine"
@@ -27,6 +28,7 @@ type Queue struct {
 		goroutine uintptr
 	}
 	first, last *waiter
+	crowded     atomic.Int32 // see Crowded
 	stats       Stats
 }
 
@@ -238,6 +240,7 @@ func (q *Queue) describe(e *sqlerr.BusyError) *sqlerr.BusyError {
 }
 
 func (q *Queue) push(w *waiter) {
+	q.crowded.Store(crowdedFor)
 	w.queued = true
 	w.prev, w.next = q.last, nil
 	if q.last == nil {
