@@ -15,15 +15,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sanelite/sanelite/internal/pagecache"
+	"github.com/sanelite/sanelite/pragma"
+	"github.com/sanelite/sanelite/sqlitex"
 )
 
-// What people copy must compile: the Go in README files and in the manuals, the doc.go files. Programs are checked as they
+// What people copy must compile: the Go in README files, in the guides of docs, and in the manuals, the doc.go files. Programs are checked as they
 // are. Statements are checked inside this function, whose parameters they may use.
 const preamble = `package snippet
 
@@ -72,15 +77,21 @@ var (
 	localLink = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
-func TestGoInReadmesCompiles(t *testing.T) {
-	files := []string{"README.md"}
-	more, err := filepath.Glob("examples/*/README.md")
-	require.NoError(t, err)
-	docs, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
-	more = append(more, docs...)
+// guides are the pages that people read on the web.
+func guides(t *testing.T) (files []string) {
+	t.Helper()
+	for _, pattern := range []string{"README.md", "CONTRIBUTING.md", "docs/*.md", "examples/*/README.md"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, found, pattern)
+		files = append(files, found...)
+	}
+	return files
+}
+
+func TestGoInReadmesAndGuidesCompiles(t *testing.T) {
 	packages := exportData(t)
-	for _, file := range append(files, more...) {
+	for _, file := range guides(t) {
 		for i, block := range goBlock.FindAllStringSubmatch(read(t, file), -1) {
 			t.Run(fmt.Sprintf("%s %d", file, i+1), func(t *testing.T) {
 				formatted, err := format.Source([]byte(block[1]))
@@ -110,15 +121,23 @@ func TestGoInTheManualsCompiles(t *testing.T) {
 	}
 }
 
-func TestLinksInReadmesLeadSomewhere(t *testing.T) {
-	files, err := filepath.Glob("examples/*/README.md")
-	require.NoError(t, err)
-	for _, file := range append(files, "README.md", "CONTRIBUTING.md") {
+func TestLinksInReadmesAndGuidesLeadSomewhere(t *testing.T) {
+	for _, file := range guides(t) {
 		for _, link := range localLink.FindAllStringSubmatch(goBlock.ReplaceAllString(read(t, file), ""), -1) {
 			_, err := os.Stat(filepath.Join(filepath.Dir(file), link[1]))
 			assert.NoError(t, err, file)
 		}
 	}
+}
+
+func TestTheGuideToDefaultsNamesEverySetting(t *testing.T) {
+	guide := read(t, "docs/defaults.md")
+	for _, config := range []reflect.Type{reflect.TypeFor[sqlitex.Options](), reflect.TypeFor[pragma.Config]()} {
+		for field := range config.Fields() {
+			assert.Contains(t, guide, "\n| `"+field.Name+"` |", config)
+		}
+	}
+	assert.Contains(t, guide, "`"+pagecache.Variable+"`")
 }
 
 // check type-checks a program, or statements. That names are not used, and declared once more, is what makes a snippet short;

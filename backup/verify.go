@@ -151,7 +151,7 @@ func (f *file) changed() error {
 // check runs the checks that o asks for. pages is how many pages there must be; 0: as many as the header says.
 func (f *file) check(ctx context.Context, o *Options, pages int) (Result, error) {
 	f.conn.SetContext(ctx)
-	defer f.conn.SetContext(nil)
+	defer f.conn.ClearContext()
 	result := Result{Verified: o.Verify}
 	found := CheckError{Path: f.path}
 	if err := f.size(&result, pages, &found); err != nil {
@@ -160,7 +160,7 @@ func (f *file) check(ctx context.Context, o *Options, pages int) (Result, error)
 	if o.Verify != VerifyOff {
 		if o.Setup != nil {
 			if err := o.Setup(ctx, f.conn.Zombie()); err != nil {
-				return Result{}, fmt.Errorf("Setup: %w", err)
+				return Result{}, fmt.Errorf("options.Setup: %w", err)
 			}
 			f.conn.ArmProgressHandler()
 		}

@@ -58,7 +58,7 @@ func (db *DB) WriteConn(ctx context.Context, fn func(c *sqlite.Conn) error) (err
 
 func (db *DB) lend(ctx context.Context, c *conn.Conn, readOnly bool, fn func(*sqlite.Conn) error) error {
 	c.SetContext(ctx)
-	defer c.SetContext(nil)
+	defer c.ClearContext()
 	if readOnly && db.memory { // a connection that can write stands in for a reader
 		if err := c.RunOnce("PRAGMA query_only = 1"); err != nil {
 			return err

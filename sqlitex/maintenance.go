@@ -45,7 +45,7 @@ func (db *DB) maintain(ctx context.Context, what string, fn func(c *conn.Conn) e
 	}
 	defer db.releaseWriter()
 	c.SetContext(ctx)
-	defer c.SetContext(nil)
+	defer c.ClearContext()
 	defer func() { c.SetBusyTimeout(db.opts.Pragmas.BusyTimeout) }()
 	return c.Wait(ctx, what, func() error {
 		c.SetContext(ctx)
@@ -109,7 +109,7 @@ func (db *DB) Check(ctx context.Context) error {
 func check(ctx context.Context, c *conn.Conn) error {
 	c.SetContext(ctx)
 	if err := c.BeginRead(ctx); err != nil {
-		c.SetContext(nil)
+		c.ClearContext()
 		return err
 	}
 	defer c.EndRead()
@@ -146,7 +146,7 @@ func (db *DB) optimizeAtOpen(ctx context.Context, c *conn.Conn) {
 	c.SetContext(ctx)
 	c.SetBusyTimeout(0) // it is not worth a wait
 	defer func() {
-		c.SetContext(nil)
+		c.ClearContext()
 		c.SetBusyTimeout(db.opts.Pragmas.BusyTimeout)
 	}()
 	if err := c.RunOnce("PRAGMA optimize = 0x10002"); err != nil {

@@ -118,22 +118,18 @@ func TestALeaderWhoseContextEndsAtBeginLeavesTheOthersTheirTime(t *testing.T) {
 			path := dbtest.Path(t)
 			o := &sqlitex.Options{Pragmas: pragma.Config{JournalMode: journal}, BusyTimeout: time.Hour}
 			db := dbtest.OpenAt(t, path, o, schema)
-			held := holdWriter(t, db)
-			var outcomes []<-chan outcome
-			for i, ctx := range []context.Context{soon(t), context.Background(), soon(t), context.Background()} {
-				outcomes = append(outcomes, ended(addsUnder(ctx, db, "x")))
-				eventually(t, func() bool { return db.Stats().Writer.Queued == i+1 }, "queued")
-			}
-			// The write lock goes from this process to the other without a gap in which the leader could begin.
-			held()
-			release := hold(t, path, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE")
+			release := hold(t, path, "BEGIN IMMEDIATE")
+			runs := 0
+			outcomes, goOn := queue(t, db, addsUnder(soon(t), db, "too late"), adds(db, "x"), addsUnder(soon(t), db, "too late"), batchAdds(db, "batch", &runs))
+			goOn()
 			for _, i := range []int{0, 2} {
-				within(t, "50 ms", func() { <-outcomes[i] })
+				within(t, "50 ms", func() { require.ErrorIs(t, (<-outcomes[i]).err, context.DeadlineExceeded) })
 			}
 			release()
 			for _, i := range []int{1, 3} {
 				succeeded(t, <-outcomes[i])
 			}
+			assert.Equal(t, []string{"x", "batch"}, values(t, db))
 			usable(t, db)
 		})
 	}
@@ -144,12 +140,9 @@ func TestALockThatStaysInTheWayOfBeginIsErrBusyForAll(t *testing.T) {
 	path := dbtest.Path(t)
 	db := dbtest.OpenAt(t, path, &sqlitex.Options{BusyTimeout: 100 * time.Millisecond}, schema)
 	release := hold(t, path, "BEGIN IMMEDIATE")
-	leader := ended(adds(db, "x"))
-	eventually(t, func() bool { return db.Stats().Writer.Held > 0 }, "the leader waits for the lock")
-	outcomes := []<-chan outcome{leader}
-	for i := range 10 {
+	var outcomes []<-chan outcome
+	for range 10 {
 		outcomes = append(outcomes, ended(adds(db, "x")), ended(batches(db, func(w *tx.Writer) error { return addsIn(w, "x") })))
-		_ = i
 	}
 	within(t, "100 ms", func() {
 		for _, o := range outcomes {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"zombiezen.com/go/sqlite"
 
 	"github.com/sanelite/sanelite/internal/dbtest"
 	"github.com/sanelite/sanelite/sqlitex"
@@ -36,16 +37,28 @@ func ended(call func() error) <-chan outcome {
 	return done
 }
 
-// together has calls queue behind a Write, in their order, before that ends: the first then leads one transaction of all.
+// together has calls queue for the writer, in their order, before it is free: the first then leads one transaction of all.
 func together(t testing.TB, db *sqlitex.DB, calls ...func() error) []outcome {
 	t.Helper()
 	return wait(queue(t, db, calls...))
 }
 
-// queue is the first half of together: go on ends the Write.
+// queue is the first half of together: goOn lets the writer go. Meanwhile no lock is held.
 func queue(t testing.TB, db *sqlitex.DB, calls ...func() error) (outcomes []<-chan outcome, goOn func()) {
 	t.Helper()
-	goOn = holdWriter(t, db)
+	held, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- db.WriteConn(context.Background(), func(*sqlite.Conn) error {
+			close(held)
+			<-free
+			return nil
+		})
+	}()
+	<-held
+	goOn = func() {
+		close(free)
+		require.NoError(t, <-done)
+	}
 	for i, call := range calls {
 		outcomes = append(outcomes, ended(call))
 		eventually(t, func() bool { return db.Stats().Writer.Queued == i+1 }, "queued")

@@ -37,8 +37,11 @@ var failures = map[string]struct {
 	not  []error
 }{
 	"unique": {
-		`INSERT INTO k (u) VALUES (?)`, []any{"taken"}, sqlite.ResultConstraintUnique,
-		[]error{tx.ErrConstraint, tx.ErrUnique}, []error{tx.ErrNotNull, tx.ErrForeignKey, tx.ErrCheck},
+		`INSERT INTO k (u) VALUES (?)`,
+		[]any{"taken"},
+		sqlite.ResultConstraintUnique,
+		[]error{tx.ErrConstraint, tx.ErrUnique},
+		[]error{tx.ErrNotNull, tx.ErrForeignKey, tx.ErrCheck},
 	},
 	"primary key": {
 		`INSERT INTO w VALUES (?)`, []any{"taken"}, sqlite.ResultConstraintPrimaryKey, []error{tx.ErrConstraint, tx.ErrUnique}, nil,
@@ -47,20 +50,32 @@ var failures = map[string]struct {
 		`INSERT INTO k (id) VALUES (?)`, []any{1}, sqlite.ResultConstraintPrimaryKey, []error{tx.ErrConstraint, tx.ErrUnique}, nil,
 	},
 	"not null": {
-		`INSERT INTO k (nn, u) VALUES (NULL, ?)`, []any{"secret"}, sqlite.ResultConstraintNotNull,
-		[]error{tx.ErrConstraint, tx.ErrNotNull}, []error{tx.ErrUnique},
+		`INSERT INTO k (nn, u) VALUES (NULL, ?)`,
+		[]any{"secret"},
+		sqlite.ResultConstraintNotNull,
+		[]error{tx.ErrConstraint, tx.ErrNotNull},
+		[]error{tx.ErrUnique},
 	},
 	"check": {
-		`INSERT INTO k (ch, u) VALUES (?, ?)`, []any{13, "secret"}, sqlite.ResultConstraintCheck,
-		[]error{tx.ErrConstraint, tx.ErrCheck}, []error{tx.ErrUnique},
+		`INSERT INTO k (ch, u) VALUES (?, ?)`,
+		[]any{13, "secret"},
+		sqlite.ResultConstraintCheck,
+		[]error{tx.ErrConstraint, tx.ErrCheck},
+		[]error{tx.ErrUnique},
 	},
 	"foreign key": {
-		`INSERT INTO k (fk, u) VALUES (?, ?)`, []any{4711, "secret"}, sqlite.ResultConstraintForeignKey,
-		[]error{tx.ErrConstraint, tx.ErrForeignKey}, []error{tx.ErrUnique},
+		`INSERT INTO k (fk, u) VALUES (?, ?)`,
+		[]any{4711, "secret"},
+		sqlite.ResultConstraintForeignKey,
+		[]error{tx.ErrConstraint, tx.ErrForeignKey},
+		[]error{tx.ErrUnique},
 	},
 	"trigger": {
-		`INSERT INTO p (id) VALUES (?)`, []any{13}, sqlite.ResultConstraintTrigger,
-		[]error{tx.ErrConstraint}, []error{tx.ErrUnique, tx.ErrCheck, tx.ErrForeignKey, tx.ErrNotNull},
+		`INSERT INTO p (id) VALUES (?)`,
+		[]any{13},
+		sqlite.ResultConstraintTrigger,
+		[]error{tx.ErrConstraint},
+		[]error{tx.ErrUnique, tx.ErrCheck, tx.ErrForeignKey, tx.ErrNotNull},
 	},
 	"strict type": {
 		`INSERT INTO s VALUES (?)`, []any{"secret"}, sqlite.ResultConstraint | 12<<8, // SQLITE_CONSTRAINT_DATATYPE
@@ -184,8 +199,13 @@ func TestAnArgumentsErrorNamesNoValue(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, nil, table)
 	for _, args := range [][]any{
-		{"secret"}, {"secret", "secret", "secret"}, {struct{ S string }{"secret"}, 1}, {[]string{"secret"}, "secret"},
-		{map[string]string{"secret": "secret"}, 1}, {sql.Named("b", "secret"), sql.Named("a", "secret")}, {tx.List([][]byte{[]byte("secret")}), 1},
+		{"secret"},
+		{"secret", "secret", "secret"},
+		{struct{ S string }{"secret"}, 1},
+		{[]string{"secret"}, "secret"},
+		{map[string]string{"secret": "secret"}, 1},
+		{sql.Named("b", "secret"), sql.Named("a", "secret")},
+		{tx.List([][]byte{[]byte("secret")}), 1},
 	} {
 		_, err := db.Exec(bg, `INSERT INTO t (n, s) VALUES (?, ?)`, args...)
 		require.ErrorIs(t, err, tx.ErrArguments)

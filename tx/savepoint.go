@@ -70,7 +70,7 @@ func (w *Writer) endSavepoint(m savepointMark, keep bool) (err error) {
 	if t.depth--; t.depth != m.depth {
 		return sqlerr.Wrapf(ErrStateChanged, "sqlite: savepoints of two goroutines overlap")
 	}
-	t.conn.SetContext(nil) // as a rollback, it must not be interrupted
+	t.conn.ClearContext() // as a rollback, it must not be interrupted
 	defer t.conn.SetContext(t.ctx)
 	if !keep {
 		t.onCommit = t.onCommit[:m.onCommit]

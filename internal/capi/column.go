@@ -30,6 +30,30 @@ func (s *Stmt) ColumnBlob(i int) []byte {
 	return s.view(lib.Xsqlite3_column_blob(s.tls, s.p, int32(i)), i)
 }
 
+// Integer returns column i if it is an INTEGER. With Text it is the short way for the two most common types: SQLite looks the
+// column up once, not for its type and again for its value. https://www.sqlite.org/c3ref/value_blob.html
+func (s *Stmt) Integer(i int) (v int64, ok bool) {
+	value := lib.Xsqlite3_column_value(s.tls, s.p, int32(i))
+	if lib.Xsqlite3_value_type(s.tls, value) != lib.SQLITE_INTEGER {
+		return 0, false
+	}
+	return lib.Xsqlite3_value_int64(s.tls, value), true
+}
+
+// Text returns the bytes of column i, under the terms of ColumnText, if it is a TEXT.
+func (s *Stmt) Text(i int) (v []byte, ok bool) {
+	value := lib.Xsqlite3_column_value(s.tls, s.p, int32(i))
+	if lib.Xsqlite3_value_type(s.tls, value) != lib.SQLITE_TEXT {
+		return nil, false
+	}
+	p := lib.Xsqlite3_value_text(s.tls, value)
+	n := lib.Xsqlite3_value_bytes(s.tls, value)
+	if p == 0 || n == 0 {
+		return nil, true
+	}
+	return cmem.Bytes(p, int(n)), true
+}
+
 func (s *Stmt) view(p uintptr, i int) []byte {
 	n := lib.Xsqlite3_column_bytes(s.tls, s.p, int32(i))
 	if p == 0 || n == 0 {

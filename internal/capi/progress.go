@@ -53,8 +53,11 @@ func onProgress(_ *libc.TLS, id uintptr) int32 {
 }
 
 // SetContext says whose statements run from now on. Only statements that are running when ctx ends are interrupted; one
-// that begins later under another context is never hit, as a late sqlite3_interrupt would. nil switches the look off.
+// that begins later under another context is never hit, as a late sqlite3_interrupt would.
 func (c *Conn) SetContext(ctx context.Context) { c.ctx = ctx }
+
+// ClearContext lets nothing interrupt the statements that run from now on: those that end a transaction.
+func (c *Conn) ClearContext() { c.ctx = nil }
 
 // Context returns what SetContext set last.
 func (c *Conn) Context() context.Context { return c.ctx }

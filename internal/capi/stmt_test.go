@@ -154,7 +154,7 @@ func TestStatementEndsWithItsContextAndTheNextIsNotConcerned(t *testing.T) {
 	go stop.Set(sqlerr.ErrClosed)
 	require.ErrorIs(t, s.Run(), sqlerr.ErrClosed)
 	require.ErrorIs(t, c.Cause(), sqlerr.ErrClosed)
-	c.SetContext(nil)
+	c.ClearContext()
 	require.NoError(t, c.Cause(), "what must not be interrupted runs under no context")
 }
 

@@ -16,7 +16,7 @@ func Alone(ctx context.Context, c *conn.Conn, fn func() error) error {
 	c.LetGo()
 	c.SetContext(ctx)
 	if err := c.BeginWrite(ctx); err != nil {
-		c.SetContext(nil)
+		c.ClearContext()
 		return err
 	}
 	c.SetLastInsertRowID(0) // not the last caller's

@@ -77,7 +77,7 @@ func (s *shared) run(ctx context.Context, own func(*conn.Conn) error) (err error
 	c := s.conn
 	c.SetContext(ctx)
 	if err := c.BeginWrite(ctx); err != nil {
-		c.SetContext(nil)
+		c.ClearContext()
 		return err, true
 	}
 	defer s.putBack() // also where somebody else's statement ends this goroutine: nobody may be left waiting
@@ -171,7 +171,7 @@ func (s *shared) do(p *writer.Part) bool {
 	before := c.TotalChanges()
 	c.SetContext(p.Context)
 	p.Err = s.guarded(p)
-	c.SetContext(nil)
+	c.ClearContext()
 	switch {
 	case s.panicked, c.Autocommit():
 		return false
@@ -203,7 +203,7 @@ func (s *shared) invoke(p *writer.Part) bool {
 	}
 	c.SetContext(p.Context)
 	s.queue.Invoke(p)
-	c.SetContext(nil)
+	c.ClearContext()
 	if c.Broken() || c.Autocommit() {
 		return false
 	}

@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg *Config) (*Conn, error) {
 	}()
 	c.StopWith(cfg.Stop)
 	c.SetContext(ctx)
-	defer c.SetContext(nil)
+	defer c.ClearContext()
 	if err := c.prepare(ctx); err != nil {
 		return nil, c.Explain(err)
 	}
@@ -240,7 +240,7 @@ func (c *Conn) Query(sql string, fn func(*capi.Stmt)) error { return c.eachRow(s
 
 // Close finalizes all statements and closes the connection.
 func (c *Conn) Close() error {
-	c.SetContext(nil)
+	c.ClearContext()
 	c.Stmts.Close()
 	c.closeHold()
 	c.control.finalize()

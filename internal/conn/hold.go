@@ -27,7 +27,7 @@ const holdSQL = "SELECT 1 FROM sqlite_schema UNION ALL VALUES (1)"
 // CommitHolding is Commit, and keeps the read lock where that may be done.
 func (c *Conn) CommitHolding(ctx context.Context) error {
 	if !c.hold.active && c.mayHold() {
-		c.SetContext(nil)
+		c.ClearContext()
 		row, err := c.hold.stmt.Step()
 		if c.hold.active = true; !row || err != nil {
 			c.LetGo()

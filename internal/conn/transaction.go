@@ -68,7 +68,7 @@ func (c *Conn) BeginRead(ctx context.Context) error {
 // rolled back, and a statement that user code left active, which would keep the snapshot, is reset. It reports whether
 // none of that was needed.
 func (c *Conn) EndRead() (clean bool) {
-	c.SetContext(nil)
+	c.ClearContext()
 	if c.Autocommit() {
 		return false // SQLite rolled back by itself
 	}
@@ -123,7 +123,7 @@ func (c *Conn) lock(ctx context.Context, s *capi.Stmt) error {
 // Commit ends the write transaction. Once it has begun it is not interrupted: the answer is the truth. On an error the
 // transaction has been rolled back.
 func (c *Conn) Commit(ctx context.Context) error {
-	c.SetContext(nil)
+	c.ClearContext()
 	err := c.lock(ctx, c.control.commit)
 	if err != nil {
 		c.Rollback()
@@ -133,7 +133,7 @@ func (c *Conn) Commit(ctx context.Context) error {
 
 // Rollback undoes the transaction, whatever its context says. After it the connection is in autocommit mode or Broken.
 func (c *Conn) Rollback() {
-	c.SetContext(nil)
+	c.ClearContext()
 	if c.spillsIntoFile() {
 		c.SetBusyTimeout(c.pragmas.BusyTimeout)
 	}

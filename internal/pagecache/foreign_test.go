@@ -43,7 +43,9 @@ func TestForeignConnectionsFindTheSameWithEveryCache(t *testing.T) {
 
 // Another package that initialises SQLite first has chosen the cache.
 func TestSQLitesOwnCacheStaysWhereSQLiteWasInitialisedBefore(t *testing.T) {
-	out, err := dbtest.Command(t, "late", t.TempDir()).Output()
+	cmd := dbtest.Command(t, "late", t.TempDir())
+	cmd.Env = append(cmd.Env, pagecache.Variable+"=")
+	out, err := cmd.Output()
 	require.NoError(t, err)
 	assert.Equal(t, pagecache.AlreadyStarted.String()+"\n", string(out))
 }

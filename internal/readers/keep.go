@@ -20,7 +20,7 @@ func (p *Pool) boundAge(r *Reader) {
 // armTick starts the timer that bounds the age of kept snapshots. It runs only while one may be kept.
 func (p *Pool) armTick() {
 	if p.tick == nil {
-		p.tick = time.AfterFunc(snapshot.Tick, p.onTick)
+		p.tick, p.clock = time.AfterFunc(snapshot.Tick, p.onTick), time.Now()
 	}
 }
 
@@ -28,7 +28,7 @@ func (p *Pool) onTick() {
 	p.keep.Tick()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tick = nil
+	p.tick, p.clock = nil, time.Now()
 	if p.closed {
 		return
 	}

@@ -4,6 +4,7 @@ package readers
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,6 +55,7 @@ type Pool struct {
 	waiting []chan *Reader // in order of arrival; nil means "try again"
 	sweep   *time.Timer    // armed while readers are idle
 	tick    *time.Timer    // armed while a snapshot may be kept
+	clock   time.Time      // of the last tick, while it is armed: good enough for the age of a read
 	closed  bool
 	drained chan struct{} // closed when the pool is closed and all readers are back
 	stats   Stats
@@ -87,9 +89,7 @@ func (p *Pool) Get(ctx context.Context) (*Reader, error) {
 			return nil, sqlerr.ErrClosed
 		}
 		if n := len(p.idle); n > 0 {
-			r := p.idle[n-1]
-			p.idle[n-1] = nil
-			p.idle = p.idle[:n-1]
+			r := p.takeIdle()
 			p.lend(r)
 			p.mu.Unlock()
 			return r, nil
@@ -109,6 +109,21 @@ func (p *Pool) Get(ctx context.Context) (*Reader, error) {
 			return r, err
 		}
 	}
+}
+
+// takeIdle takes an idle reader: the one that this goroutine had last, whose pages may still be in the caches of its processor,
+// else the one that was used last.
+func (p *Pool) takeIdle() *Reader {
+	at := len(p.idle) - 1
+	for i, me := at, goroutine.ID(); i >= 0; i-- {
+		if p.idle[i].goroutine == me {
+			at = i
+			break
+		}
+	}
+	r := p.idle[at]
+	p.idle = slices.Delete(p.idle, at, at+1)
+	return r
 }
 
 // open makes a new reader, for which the caller has reserved a place.
@@ -297,7 +312,10 @@ func (p *Pool) oldest() (age time.Duration) {
 
 func (p *Pool) lend(r *Reader) {
 	p.stats.Acquired++
-	r.since, r.goroutine = time.Now(), goroutine.ID()
+	if p.tick == nil {
+		p.clock = time.Now()
+	}
+	r.since, r.goroutine = p.clock, goroutine.ID()
 	r.index = len(p.out)
 	p.out = append(p.out, r)
 }

@@ -99,16 +99,19 @@ func (r *row) read(s *capi.Stmt, p unsafe.Pointer, buf *Strings) error {
 
 // fast reads column i into the field at p.
 func (c *column) fast(s *capi.Stmt, i int, p unsafe.Pointer, buf *Strings) error {
-	t := s.ColumnType(i)
-	switch {
-	case c.op == opInt64 && t == sqlite.TypeInteger:
-		*(*int64)(p) = s.ColumnInt64(i)
-		return nil
-	case c.op == opString && t == sqlite.TypeText:
-		*(*string)(p) = buf.carve(s.ColumnText(i))
-		return nil
+	switch c.op {
+	case opInt64:
+		if n, ok := s.Integer(i); ok {
+			*(*int64)(p) = n
+			return nil
+		}
+	case opString:
+		if b, ok := s.Text(i); ok {
+			*(*string)(p) = buf.carve(b)
+			return nil
+		}
 	}
-	return c.convert(s, i, t, p, buf)
+	return c.convert(s, i, s.ColumnType(i), p, buf)
 }
 
 func (c *column) convert(s *capi.Stmt, i int, t sqlite.ColumnType, p unsafe.Pointer, buf *Strings) error {

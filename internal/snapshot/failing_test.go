@@ -113,7 +113,7 @@ func TestARenewalThatPanicsGivesNothingBack(t *testing.T) {
 	r.snap.GiveUp()
 	script(t, w, setSome)
 	require.Greater(t, pagecache.Allocated(), others+300_000)
-	release := tear(t, path, true) // the transaction finds locks, but has cleared its cache by then
+	release := tear(t, path, "hold") // the transaction finds locks, but has cleared its cache by then
 	assert.PanicsWithValue(t, errWaited, func() { _ = r.snap.Acquire(panics{context.Background()}) })
 	assert.Less(t, pagecache.Allocated(), others+100_000, "nothing stays set aside")
 	assert.False(t, r.known())

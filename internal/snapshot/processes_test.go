@@ -251,7 +251,7 @@ func oneCrowd(t *testing.T, r *rand.Rand, end time.Time, n *totals) {
 			n.kills++
 		}
 		if r.IntN(3) == 0 {
-			tear(t, path, false)
+			tear(t, path, "first")
 		}
 	}
 	close(stop)

@@ -67,7 +67,7 @@ func (s *Snapshot) Acquire(ctx context.Context) error {
 	s.GiveUp()
 	s.conn.SetContext(ctx)
 	if err := s.renew(ctx); err != nil {
-		s.conn.SetContext(nil)
+		s.conn.ClearContext()
 		return err
 	}
 	return nil
@@ -114,7 +114,7 @@ func (s *Snapshot) Release(err error) {
 		s.known = s.known && err == nil // after an error SQLite may have rolled back by itself
 		return
 	}
-	s.conn.SetContext(nil)
+	s.conn.ClearContext()
 }
 
 func ofSQLite(err error) bool {
@@ -132,7 +132,7 @@ func (s *Snapshot) GiveUp() {
 			s.conn.ResetStrays() // a rollback by SQLite itself leaves other statements active, and they keep the snapshot
 		}
 	}
-	s.conn.SetContext(nil)
+	s.conn.ClearContext()
 }
 
 // Forget is for when others had the connection: nothing is known of its page cache any more.

@@ -91,9 +91,9 @@ func TestATornHeaderIsNotTakenForASnapshot(t *testing.T) {
 	r := openReader(t, path, 0)
 	needSurviving(t)
 	// Recovery of an empty log makes a header of zeros.
-	tear(t, path, false)
+	tear(t, path, "second")
 	r.renew()
-	assert.False(t, r.known(), "torn before, and repaired by the transaction itself")
+	assert.False(t, r.known(), "whole before, but the transaction itself has made another one")
 	r.renew()
 	require.True(t, r.known(), "the same before and after")
 	header, _ := r.snap.Header()
@@ -101,9 +101,9 @@ func TestATornHeaderIsNotTakenForASnapshot(t *testing.T) {
 	r.acquire()
 	assert.EqualValues(t, 1, r.count().Reused+r.uses.Reused)
 	r.release()
-	tear(t, path, false)
+	tear(t, path, "first")
 	r.renew()
-	assert.False(t, r.known())
+	assert.False(t, r.known(), "torn before, and repaired by the transaction itself")
 	script(t, w, setSome)
 	r.renew()
 	assert.True(t, r.known())
@@ -160,7 +160,7 @@ func TestACacheThatIsClearedTwiceIsDropped(t *testing.T) {
 	r.renew()
 	r.snap.GiveUp()
 	script(t, w, setSome)
-	release := tear(t, path, true)
+	release := tear(t, path, "hold")
 	waiting := make(chan struct{})
 	ctx := &notifies{Context: context.Background(), waiting: waiting}
 	go func() {
