@@ -122,7 +122,11 @@ func TestOnCommitOfAPartThatIsUndoneDoesNotRun(t *testing.T) {
 		batches(db, func(w *tx.Writer) error { never(w); return errOwn }),
 		batches(db, func(w *tx.Writer) error { never(w); panic("boom") }),
 		batches(db, func(w *tx.Writer) error { never(w); goexit(); return nil }),
-		batches(db, func(w *tx.Writer) error { never(w); _, err := w.Exec(`INSERT OR ROLLBACK INTO t (id) VALUES (1)`); return err }),
+		batches(db, func(w *tx.Writer) error {
+			never(w)
+			_, err := w.Exec(`INSERT OR ROLLBACK INTO t (id) VALUES (1)`)
+			return err
+		}),
 	)
 	succeeded(t, outcomes[1])
 	assert.Equal(t, []string{"there", "x"}, values(t, db))

@@ -54,7 +54,10 @@ func TestATemporaryTableOfABatchIsNotMetByTheNextPart(t *testing.T) {
 				_ = w.Savepoint(func(w *tx.Writer) error { _ = shadows(w); return errOwn })
 				return nil
 			},
-			func(w *tx.Writer) error { _, err := w.Exec(`CREATE TEMP VIEW t AS SELECT 1 AS id, 'x' AS v`); return err },
+			func(w *tx.Writer) error {
+				_, err := w.Exec(`CREATE TEMP VIEW t AS SELECT 1 AS id, 'x' AS v`)
+				return err
+			},
 			func(w *tx.Writer) error {
 				_, err := w.Exec(`CREATE TEMP TRIGGER g BEFORE INSERT ON main.t BEGIN SELECT RAISE(IGNORE); END`)
 				return err

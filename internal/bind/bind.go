@@ -46,7 +46,7 @@ func bindAll(s *capi.Stmt, args []any) error {
 }
 
 func mismatch(s *capi.Stmt, got int) error {
-	return sqlerr.Wrapf(sqlerr.ErrArguments, "sqlite: statement has %d parameters, got %d arguments", s.Params(), got)
+	return sqlerr.Wrapf(sqlerr.ErrArguments, "sqlite: statement has parameters for %d, got %d arguments", s.Params(), got)
 }
 
 func argument(i int, err error) error {

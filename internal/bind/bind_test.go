@@ -170,7 +170,7 @@ func TestTheNumberOfArgumentsMustMatch(t *testing.T) { // case S1
 	for _, args := range [][]any{nil, {1}, {1, 2}, {1, 2, 3, 4}} {
 		err := Args(s, args)
 		require.ErrorIs(t, err, sqlerr.ErrArguments)
-		assert.ErrorContains(t, err, "3 parameters")
+		assert.ErrorContains(t, err, "parameters for 3")
 	}
 	require.NoError(t, Args(s, []any{"a", "b", "c"}))
 	assert.Equal(t, "ac", first(t, s))
@@ -192,7 +192,7 @@ func TestNamedArgumentsGoToEveryParameterOfTheirName(t *testing.T) {
 		`do not mix`:                    {sql.Named("a", 1), 2, 3, 4},
 		`no parameter named "A"`:        {sql.Named("a", 1), sql.Named("b", 1), sql.Named("A", 1)},
 		`argument "b": type chan int`:   {sql.Named("a", 1), sql.Named("b", make(chan int))},
-		`4 parameters`:                  {1, 2, 3},
+		`parameters for 4`:              {1, 2, 3},
 		`argument 1`:                    {Struct{struct{}{}}, 1},
 	} {
 		err := Args(s, args)

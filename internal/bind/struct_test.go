@@ -60,7 +60,7 @@ func TestAStructWithoutTheParameterIsRefused(t *testing.T) {
 		{"SELECT :name", person{}, `no argument for parameter "name"`},
 		{"SELECT ?", person{}, "parameter 1 has no name"},
 		{"SELECT :channel", person{}, `argument "channel": type chan int`},
-		{"SELECT 1", person{}, "0 parameters"},
+		{"SELECT 1", person{}, "parameters for 0"},
 		{"SELECT :id", 7, "type int"},
 		{"SELECT :id", (*person)(nil), "*bind.person"},
 		{"SELECT :id", nil, "want a struct"},
