@@ -53,6 +53,20 @@ func fatal(err error) {
 // hold starts another process that runs statements on the file at path and keeps their locks until release.
 func hold(t testing.TB, path string, statements ...string) (release func()) {
 	t.Helper()
+	_, release = holdProcess(t, path, statements...)
+	return release
+}
+
+// die starts another process that runs statements on the file at path, and kills it.
+func die(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	process, release := holdProcess(t, path, statements...)
+	require.NoError(t, process.Kill())
+	release()
+}
+
+func holdProcess(t testing.TB, path string, statements ...string) (process *os.Process, release func()) {
+	t.Helper()
 	cmd := dbtest.Command(t, "hold", append([]string{path}, statements...)...)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -61,13 +75,15 @@ func hold(t testing.TB, path string, statements ...string) (release func()) {
 	require.NoError(t, cmd.Start())
 	release = sync.OnceFunc(func() {
 		assert.NoError(t, in.Close())
-		assert.NoError(t, cmd.Wait())
+		if err := cmd.Wait(); err != nil {
+			assert.EqualError(t, err, "signal: killed")
+		}
 	})
 	t.Cleanup(release)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err, "the other process")
 	require.Equal(t, "ready\n", line)
-	return release
+	return cmd.Process, release
 }
 
 // try lets another process run statements on the file at path, without waiting, and returns the result of the last one.

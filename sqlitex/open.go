@@ -124,6 +124,7 @@ func (db *DB) connConfig(flags sqlite.OpenFlags) *conn.Config {
 		BusyTimeout: db.opts.BusyTimeout,
 		KeepWAL:     db.keepWAL,
 		Stop:        &db.stop,
+		Recover:     db.opts.Mode != ReadOnly,
 	}
 }
 
@@ -149,8 +150,14 @@ func (db *DB) openReader(ctx context.Context) (*conn.Conn, error) {
 // https://www.sqlite.org/wal.html#read_only_databases
 func explain(path string, err error) error {
 	failed := new(Error)
-	if errors.As(err, &failed) && (failed.Code == sqlite.ResultReadOnlyDirectory || failed.Code == sqlite.ResultReadOnlyCantInit) {
+	if !errors.As(err, &failed) {
+		return fmt.Errorf("sqlite: open %q: %w", path, err)
+	}
+	switch failed.Code {
+	case sqlite.ResultReadOnlyDirectory, sqlite.ResultReadOnlyCantInit:
 		return openError(path, fmt.Errorf("its folder may not be written, and its write-ahead log needs -wal and -shm files there: %w", err))
+	case sqlite.ResultReadOnlyRollback, sqlite.ResultReadOnlyRecovery:
+		return openError(path, fmt.Errorf("a process died in the middle of a transaction, which only opening it to write can undo: %w", err))
 	}
 	return fmt.Errorf("sqlite: open %q: %w", path, err)
 }

@@ -145,7 +145,7 @@ func TestCloseWhileManyShare(t *testing.T) {
 					case 2:
 						_ = executes(db, orFail)()
 					case 3:
-						_ = (<-ended(batches(db, func(w *tx.Writer) error { _ = addsIn(w, "undone"); panic("boom") })))
+						<-ended(batches(db, func(w *tx.Writer) error { _ = addsIn(w, "undone"); panic("boom") }))
 					}
 					if err != nil {
 						assert.ErrorIs(t, err, sqlitex.ErrClosed)

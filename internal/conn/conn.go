@@ -28,6 +28,7 @@ type Config struct {
 	BusyTimeout time.Duration // bound of every wait for a lock; negative: none
 	KeepWAL     bool          // the last Close leaves the write-ahead log to another program
 	Stop        *capi.Stop    // ends all that runs on the connections, waits included; may be nil
+	Recover     bool          // undo what a process that died has begun, also for connections that only read
 }
 
 // readOnly reports whether connections opened with cfg cannot write.
@@ -128,7 +129,14 @@ func (cfg *Config) wait(ctx context.Context, what string, try func() error) erro
 		if err := cfg.Stop.Err(); err != nil {
 			return err
 		}
-		return try()
+		err := try()
+		if cfg.mayRecover(err) {
+			if err := cfg.recover(); err != nil {
+				return err
+			}
+			err = try()
+		}
+		return err
 	})
 }
 
