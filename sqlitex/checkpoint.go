@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -35,11 +36,17 @@ var checkpointModes = map[CheckpointMode]capi.CheckpointMode{
 type CheckpointInfo struct {
 	Log    int // pages in the write-ahead log
 	Copied int // of these, how many stand in the database file
+
+	// Blocked says that somebody kept the checkpoint from doing all that its mode is for: mostly a reader, whose snapshot needs
+	// pages as they were. Readers are those of this handle that were reading, Oldest the age of the longest of their reads.
+	Blocked bool
+	Readers int
+	Oldest  time.Duration
 }
 
 // Checkpoint copies the write-ahead log back into the database file. All modes but CheckpointPassive take their turn as a
 // writer, let no reader keep its snapshot meanwhile, and wait for others, bounded by ctx and BusyTimeout; what then stands in
-// the way makes it a BusyError, together with how far it came. For CheckpointPassive it is no error that readers keep it from copying everything: compare Log and Copied.
+// the way makes it a BusyError, together with how far it came. For CheckpointPassive it is no error that readers keep it from copying everything: see Blocked.
 func (db *DB) Checkpoint(ctx context.Context, mode CheckpointMode) (CheckpointInfo, error) {
 	m, ok := checkpointModes[mode]
 	if !ok {
@@ -53,9 +60,14 @@ func (db *DB) Checkpoint(ctx context.Context, mode CheckpointMode) (CheckpointIn
 		info.Log, info.Copied, err = c.Checkpoint(m)
 		return err
 	})
-	if busy := new(BusyError); errors.As(err, &busy) && busy.Holder == "" && db.readers != nil {
-		s := db.readers.Stats()
-		busy.Readers, busy.Oldest = s.InUse, s.Oldest
+	busy := new(BusyError)
+	if met := errors.As(err, &busy) && busy.Holder == ""; met || err == nil && info.Copied < info.Log {
+		info.Blocked = true
+		if db.readers != nil {
+			s := db.readers.Stats()
+			info.Readers, info.Oldest = s.InUse, s.Oldest
+		}
+		busy.Readers, busy.Oldest = info.Readers, info.Oldest
 	}
 	return info, err
 }

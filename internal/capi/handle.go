@@ -31,6 +31,7 @@ var initialize = sync.OnceFunc(func() {
 	defer tls.Close()
 	installLog(tls)
 	pagecache.Install(tls)
+	chooseSync(tls)
 	if rc := lib.Xsqlite3_initialize(tls); rc != lib.SQLITE_OK { // https://www.sqlite.org/c3ref/initialize.html
 		panic(fmt.Sprintf("sqlite3_initialize: result code %d", rc))
 	}

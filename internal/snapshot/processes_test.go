@@ -210,9 +210,7 @@ func TestNoCommitOfOtherProcessesIsMissed(t *testing.T) {
 		t.Run(fmt.Sprint("round ", n.rounds), func(t *testing.T) { oneCrowd(t, r, roundEnd, &n) })
 	}
 	t.Logf("seed %d: %+v", seed, n)
-	if pagecache.Installed() == pagecache.Surviving {
-		require.Positive(t, n.survived)
-	}
+	require.Positive(t, n.renewals)
 	require.Positive(t, n.kills)
 }
 

@@ -109,8 +109,12 @@ func TestPartThatGaveUpBeforeItWasTakenIsNotDone(t *testing.T) {
 	t.Parallel()
 	var q writer.Queue
 	require.NoError(t, q.Acquire(t.Context(), long))
-	parts := enter(t, &q, 1, time.Millisecond)
-	require.ErrorIs(t, <-parts[0].err, sqlerr.ErrBusy)
+	ended := make(chan error)
+	go func() {
+		_, err := q.Enter(context.Background(), time.Millisecond, &writer.Part{Context: context.Background()})
+		ended <- err
+	}()
+	require.ErrorIs(t, <-ended, sqlerr.ErrBusy)
 	assert.Nil(t, q.Next())
 	q.Release()
 }
@@ -127,4 +131,60 @@ func TestCloseRefusesPartsThatWait(t *testing.T) {
 	require.NoError(t, <-parts[0].err, "its work was begun, and committed")
 	q.Release()
 	<-drained
+}
+
+// A part that is undone is not to be waited for a second time by a caller who would not wait any longer.
+func TestPutBackTellsThoseWhoGaveUpMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, began := range []bool{false, true} {
+		var q writer.Queue
+		require.NoError(t, q.Acquire(t.Context(), long))
+		ctx, cancel := context.WithCancel(t.Context())
+		p := &writer.Part{Context: ctx}
+		ended := make(chan error, 1)
+		go func() {
+			turn, err := q.Enter(ctx, -1, p)
+			if turn == writer.Run && err == nil {
+				p.Return()
+				_, err = q.Outcome(-1, p)
+			}
+			ended <- err
+		}()
+		queued(t, &q, 1)
+		require.Same(t, p, q.Next())
+		if began {
+			q.Invoke(p)
+		}
+		cancel()
+		// Before or after the caller notices: it is told, or leaves the queue by itself.
+		q.PutBack([]*writer.Part{p})
+		require.ErrorIs(t, <-ended, context.Canceled)
+		queued(t, &q, 0)
+		q.Release()
+		<-q.Close()
+	}
+}
+
+// The busy timeout counts again while a part waits to be done alone.
+func TestPartThatIsPutBackWaitsNoLongerThanItsLimit(t *testing.T) {
+	t.Parallel()
+	var q writer.Queue
+	require.NoError(t, q.Acquire(t.Context(), long))
+	p := &writer.Part{Context: t.Context()}
+	ended := make(chan error, 1)
+	go func() {
+		turn, err := q.Enter(p.Context, long, p)
+		if turn == writer.Run && err == nil {
+			p.Return()
+			_, err = q.Outcome(time.Millisecond, p)
+		}
+		ended <- err
+	}()
+	queued(t, &q, 1)
+	require.Same(t, p, q.Next())
+	q.Invoke(p)
+	q.PutBack([]*writer.Part{p})
+	require.ErrorIs(t, <-ended, sqlerr.ErrBusy)
+	q.Release()
+	<-q.Close()
 }
