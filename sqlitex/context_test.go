@@ -25,7 +25,7 @@ func TestCancellationNeverHitsTheNextQuery(t *testing.T) {
 	t.Parallel()
 	total := 10_000
 	if testing.Short() || underRace {
-		total = 700
+		total = 280
 	}
 	const busyQuery = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) SELECT count(*) FROM n`
 	db := dbtest.Open(t, &sqlitex.Options{MaxReaders: 1}, schema)
@@ -117,8 +117,8 @@ func TestCancellationNeverHitsAnotherCaller(t *testing.T) {
 	db := dbtest.Open(t, &sqlitex.Options{MaxReaders: 2}, schema)
 	insert(t, db, "x")
 	each := 300
-	if testing.Short() {
-		each = 50
+	if testing.Short() || underRace {
+		each = 40
 	}
 	var all sync.WaitGroup
 	for i := range 8 {

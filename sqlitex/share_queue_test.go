@@ -3,6 +3,7 @@ package sqlitex_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -140,7 +141,13 @@ func TestAContextThatEndsWhileAllIsUndoneEndsTheCall(t *testing.T) {
 	handles(t, nil, withRow, func(t *testing.T, db *sqlitex.DB) {
 		ctx, cancel := context.WithCancel(context.Background())
 		runs := 0
-		cancels := batches(db, func(w *tx.Writer) error { cancel(); return addsIn(w, "x") })
+		cancels := batches(db, func(w *tx.Writer) error {
+			cancel()
+			for range 10_000 { // time enough for the callers to notice
+				runtime.Gosched()
+			}
+			return addsIn(w, "x")
+		})
 		outcomes := together(t, db,
 			adds(db, "leader"),
 			addsUnder(ctx, db, "never"),

@@ -29,9 +29,12 @@ func TestBatchReturnsTheZeroValueWithAnError(t *testing.T) {
 	db := dbtest.Open(t, nil, table)
 	ctx, cancel := context.WithCancel(bg)
 	for name, fn := range map[string]func(w *tx.Writer) (string, error){
-		"own":     func(*tx.Writer) (string, error) { return "result", errTest },
-		"foreign": func(w *tx.Writer) (string, error) { _, err := w.Exec(`INSERT INTO nowhere VALUES (1)`); return "result", err },
-		"late":    func(w *tx.Writer) (string, error) { cancel(); return "result", nil },
+		"own": func(*tx.Writer) (string, error) { return "result", errTest },
+		"foreign": func(w *tx.Writer) (string, error) {
+			_, err := w.Exec(`INSERT INTO nowhere VALUES (1)`)
+			return "result", err
+		},
+		"late": func(w *tx.Writer) (string, error) { cancel(); return "result", nil },
 	} {
 		result, err := tx.Batch(ctx, db, fn)
 		require.Error(t, err, name)
@@ -106,7 +109,9 @@ func TestAPartOfABatchIsUndoneAsAWriteIs(t *testing.T) {
 				return w.Savepoint(func(*tx.Writer) error { return errTest })
 			})
 		},
-		"script": func(w *tx.Writer) error { return w.Script(`DELETE FROM t; CREATE TABLE made (x); INSERT INTO nowhere VALUES (1)`) },
+		"script": func(w *tx.Writer) error {
+			return w.Script(`DELETE FROM t; CREATE TABLE made (x); INSERT INTO nowhere VALUES (1)`)
+		},
 		"loop": func(w *tx.Writer) error {
 			for id, err := range tx.Each[int64](w, `SELECT id FROM t`) {
 				require.NoError(t, err)

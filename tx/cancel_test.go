@@ -231,8 +231,10 @@ func TestAContextThatEndsAtBegin(t *testing.T) {
 func TestAContextThatEndsWhileTheCommitWaits(t *testing.T) {
 	t.Parallel()
 	path := dbtest.Path(t)
-	o := &sqlitex.Options{Pragmas: pragma.Config{JournalMode: pragma.JournalDelete}, BusyTimeout: 20 * time.Millisecond}
-	db, other := dbtest.OpenAt(t, path, o, table), dbtest.OpenAt(t, path, o, "")
+	journal := pragma.Config{JournalMode: pragma.JournalDelete}
+	db := dbtest.OpenAt(t, path, &sqlitex.Options{Pragmas: journal}, table)
+	hasty := dbtest.OpenAt(t, path, &sqlitex.Options{Pragmas: journal, BusyTimeout: 20 * time.Millisecond}, "")
+	other := dbtest.OpenAt(t, path, &sqlitex.Options{Pragmas: journal}, "")
 	require.NoError(t, other.Read(bg, func(r *tx.Reader) error {
 		_, err := tx.All[int64](r, `SELECT id FROM t`)
 		require.NoError(t, err)
@@ -244,8 +246,8 @@ func TestAContextThatEndsWhileTheCommitWaits(t *testing.T) {
 			return nil
 		}
 		require.ErrorIs(t, db.Write(ctx, insert), context.DeadlineExceeded)
-		require.ErrorIs(t, db.Write(bg, insert), tx.ErrBusy)
-		_, err = db.Exec(bg, `INSERT INTO t (id) VALUES (1)`)
+		require.ErrorIs(t, hasty.Write(bg, insert), tx.ErrBusy)
+		_, err = hasty.Exec(bg, `INSERT INTO t (id) VALUES (1)`)
 		require.ErrorIs(t, err, tx.ErrBusy)
 		return nil
 	}))

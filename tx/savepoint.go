@@ -44,7 +44,7 @@ func (w *Writer) savepoint() (savepointMark, error) {
 	if err != nil {
 		return savepointMark{}, err
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	m := savepointMark{depth: t.depth, onCommit: len(t.onCommit)}
 	if err := query.Control(t.conn, "SAVEPOINT "+m.name()); err != nil {
 		return m, t.watch(err)

@@ -5,18 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sanelite/sanelite/internal/conn"
+	"github.com/sanelite/sanelite/internal/goroutine"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 )
 
 // transaction is what a Reader and a Writer have in common. It is made anew for each transaction and never used again: a
 // value that user code kept answers ErrTxDone and cannot reach the connection, which others have by then.
 type transaction struct {
-	mu    sync.Mutex // one statement at a time, whichever goroutine it comes from
-	conn  *conn.Conn // nil once the transaction has ended
-	ctx   context.Context
-	write bool
+	mu     sync.Mutex     // one statement at a time, whichever goroutine it comes from
+	inside atomic.Uintptr // the goroutine whose statement runs; see package goroutine
+	conn   *conn.Conn     // nil once the transaction has ended
+	ctx    context.Context
+	write  bool
 
 	failure  error // why the transaction can no longer be committed, for instance since SQLite rolled back by itself
 	onCommit []func()
@@ -25,19 +28,27 @@ type transaction struct {
 
 // enter locks t for one statement, or reports why none may run. Without an error the caller must leave.
 func (t *transaction) enter() (*transaction, error) {
+	me := goroutine.ID()
+	if me != 0 && t.inside.Load() == me {
+		return nil, errNested
+	}
 	t.mu.Lock()
 	if err := t.usable(); err != nil {
 		t.mu.Unlock()
 		return nil, err
 	}
+	t.inside.Store(me)
 	return t, nil
 }
+
+var errNested = sqlerr.Wrapf(ErrBusy, "sqlite: a Valuer, Scanner or UnmarshalJSON runs a statement of the transaction whose statement called it")
 
 // leave unlocks t, also while a statement panics. SQLite does not undo the rows that it has written.
 func (t *transaction) leave() {
 	if t.failure == nil && t.conn.Unwound() {
 		t.failure = errTorn
 	}
+	t.inside.Store(0)
 	t.mu.Unlock()
 }
 

@@ -17,7 +17,7 @@ type Writer struct {
 func (w *Writer) enter() (*transaction, error) {
 	t, err := w.t.enter()
 	if err == nil && w.done {
-		t.mu.Unlock()
+		t.leave()
 		return nil, ErrTxDone
 	}
 	return t, err
@@ -58,6 +58,6 @@ func (w *Writer) OnCommit(fn func()) {
 	if err != nil {
 		return // there will be no commit, or it is over
 	}
-	defer t.mu.Unlock()
+	defer t.leave()
 	t.onCommit = append(t.onCommit, fn)
 }

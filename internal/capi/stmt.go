@@ -29,34 +29,67 @@ type Stmt struct {
 // Prepare compiles the first statement of sql and returns the bytes that follow it. The statement is nil where there
 // was nothing to compile: blanks and comments. https://www.sqlite.org/c3ref/prepare.html
 func (c *Conn) Prepare(sql string, persistent bool) (s *Stmt, tail string, err error) {
+	text, err := c.CopyText(sql)
+	if err != nil {
+		return nil, "", err
+	}
+	defer text.Free()
+	s, next, err := c.prepareAt(text, 0, persistent)
+	if err != nil {
+		return nil, "", err
+	}
+	return s, sql[next:], nil
+}
+
+// Text is SQL in C memory. Many statements are compiled from one copy.
+type Text struct {
+	conn *Conn
+	p    uintptr
+	sql  string
+}
+
+// CopyText copies sql; it must be freed.
+func (c *Conn) CopyText(sql string) (Text, error) {
 	if i := strings.IndexByte(sql, 0); i >= 0 {
 		// SQLite would silently end the statement there.
-		return nil, "", &sqlerr.Error{Code: sqlite.ResultError, Message: "statement contains a NUL byte", SQL: sql, Offset: i}
+		return Text{}, &sqlerr.Error{Code: sqlite.ResultError, Message: "statement contains a NUL byte", SQL: sql, Offset: i}
 	}
-	text, err := libc.CString(sql)
+	p, err := libc.CString(sql)
 	if err != nil {
-		return nil, "", &sqlerr.Error{Code: sqlite.ResultNoMem, Message: err.Error(), SQL: sql, Offset: -1}
+		return Text{}, &sqlerr.Error{Code: sqlite.ResultNoMem, Message: err.Error(), SQL: sql, Offset: -1}
 	}
-	defer libc.Xfree(c.tls, text)
+	return Text{conn: c, p: p, sql: sql}, nil
+}
+
+// Free releases the copy.
+func (t Text) Free() { libc.Xfree(t.conn.tls, t.p) }
+
+// PrepareAt compiles the statement that begins at byte offset of t, and returns the offset of what follows it.
+func (c *Conn) PrepareAt(t Text, offset int) (s *Stmt, next int, err error) {
+	return c.prepareAt(t, offset, false)
+}
+
+func (c *Conn) prepareAt(t Text, offset int, persistent bool) (s *Stmt, next int, err error) {
 	out := libc.Xcalloc(c.tls, 2, 8)
 	defer libc.Xfree(c.tls, out)
 	var flags uint32
 	if persistent {
 		flags = lib.SQLITE_PREPARE_PERSISTENT
 	}
+	sql, text := t.sql[offset:], t.p+uintptr(offset)
 	if rc := lib.Xsqlite3_prepare_v3(c.tls, c.db, text, int32(len(sql)+1), flags, out, out+8); rc != lib.SQLITE_OK {
-		return nil, "", c.newError(rc, sql, "")
+		return nil, 0, c.newError(rc, sql, "")
 	}
-	tail = sql[*cmem.At[uintptr](out + 8)-text:]
+	next = int(*cmem.At[uintptr](out + 8) - t.p)
 	p := *cmem.At[uintptr](out)
 	if p == 0 {
-		return nil, tail, nil
+		return nil, next, nil
 	}
-	s = &Stmt{conn: c, tls: c.tls, p: p, sql: sql}
+	s = &Stmt{conn: c, tls: c.tls, p: p, sql: t.sql[offset:]}
 	s.params = int(lib.Xsqlite3_bind_parameter_count(c.tls, p))
 	s.readOnly = lib.Xsqlite3_stmt_readonly(c.tls, p) != 0
 	s.readColumns()
-	return s, tail, nil
+	return s, next, nil
 }
 
 // SQL returns the text the statement was prepared from.

@@ -56,6 +56,7 @@ type Conn struct {
 	pragmas   pragma.Config
 	others    others
 	databases []string
+	setUp     map[string]bool // temporary objects of Setup
 }
 
 // Open opens and configures a connection, runs Setup and reads once, so that a file that is no database is found out now.
@@ -102,6 +103,9 @@ func (c *Conn) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if c.pragmas, err = pragma.Read(c.Zombie()); err != nil {
+		return err
+	}
+	if err := c.noteTemporary(); err != nil {
 		return err
 	}
 	if c.others, err = c.readOthers(); err != nil {

@@ -106,7 +106,13 @@ func (c *Conn) ForgetTemporary() {
 	}
 }
 
-// dropTemporary drops the temporary objects of the connection: they must not be seen by the next caller, whose names they
+// noteTemporary remembers the temporary objects that Setup has made: they belong to the connection.
+func (c *Conn) noteTemporary() error {
+	c.setUp = map[string]bool{}
+	return c.eachRow("SELECT name FROM temp.sqlite_schema", func(s *capi.Stmt) { c.setUp[string(s.ColumnText(0))] = true })
+}
+
+// dropTemporary drops the temporary objects of the connection but for those of Setup: they must not be seen by the next caller, whose names they
 // would shadow. Triggers and views go first, since dropping a table drops its indexes and triggers with it.
 func (c *Conn) dropTemporary() (err error) {
 	c.Created = false
@@ -114,7 +120,11 @@ func (c *Conn) dropTemporary() (err error) {
 	for _, kind := range []string{"trigger", "view", "table"} {
 		var names []string
 		err := c.eachRow("SELECT name FROM temp.sqlite_schema WHERE type = '"+kind+"' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
-			func(s *capi.Stmt) { names = append(names, string(s.ColumnText(0))) })
+			func(s *capi.Stmt) {
+				if name := string(s.ColumnText(0)); !c.setUp[name] {
+					names = append(names, name)
+				}
+			})
 		if err != nil {
 			return err
 		}

@@ -110,20 +110,20 @@ func (c *Cache) prepare(sql string, write bool) (*Stmt, error) {
 	return &Stmt{Stmt: raw, Info: info, AsksRowID: asks, write: write, busy: -1}, nil
 }
 
-// First returns the first statement of a script, not kept for later, and the text behind it. The statement is nil where there
-// is none; otherwise give it back with Put.
-func (c *Cache) First(script string) (s *Stmt, tail string, err error) {
-	info, err := sqltext.Check(script, true)
+// At returns the statement of script that begins at byte offset, not kept for later, and the offset of what follows. text is
+// the copy of script. The statement is nil where there is none; otherwise give it back with Put.
+func (c *Cache) At(script string, text capi.Text, offset int) (s *Stmt, next int, err error) {
+	info, err := sqltext.Check(script[offset:], true)
 	if err != nil {
-		return nil, "", err
+		return nil, 0, err
 	}
-	raw, tail, err := c.conn.Prepare(script, false)
+	raw, next, err := c.conn.PrepareAt(text, offset)
 	if err != nil || raw == nil {
-		return nil, tail, err
+		return nil, next, err
 	}
 	s = &Stmt{Stmt: raw, Info: info, write: true, busy: -1}
 	c.markBusy(s)
-	return s, tail, nil
+	return s, next, nil
 }
 
 // Own is Get for statements of the library's own, which are not checked.

@@ -3,6 +3,7 @@ package writer_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -156,7 +157,9 @@ func TestPutBackTellsThoseWhoGaveUpMeanwhile(t *testing.T) {
 			q.Invoke(p)
 		}
 		cancel()
-		// Before or after the caller notices: it is told, or leaves the queue by itself.
+		for range 10_000 { // time enough for the caller to notice; otherwise it leaves the queue by itself
+			runtime.Gosched()
+		}
 		q.PutBack([]*writer.Part{p})
 		require.ErrorIs(t, <-ended, context.Canceled)
 		queued(t, &q, 0)
