@@ -144,7 +144,7 @@
 // # Maintenance
 //
 // Nothing here needs to be called for a database to work well. PRAGMA optimize runs at Open, every few hours and at Close, and
-// SQLite copies the write-ahead log back in the commit that makes it longer than a thousand pages.
+// the write-ahead log is copied back in the background whenever it has grown by a thousand pages; no commit waits for that.
 //
 //   - [DB.Checkpoint] copies the log back now; with CheckpointTruncate it also cuts the file to nothing
 //   - [DB.Vacuum] rebuilds the file without the holes that deletions left, and holds the writer meanwhile

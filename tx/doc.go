@@ -48,7 +48,8 @@
 //	id, err := tx.One[int64](w, `INSERT INTO users (name) VALUES (?) RETURNING id`, name)
 //
 // [Writer.Exec] runs one statement for its effect. Statements with RETURNING are read like queries; they have run to their end
-// before the call, or the loop, is over. [Writer.Script] runs many without arguments, such as a schema.
+// before the call, or the loop, is over. [Writer.Script] runs many without arguments, such as a schema, and
+// [ExecEach] one for each row of a sequence.
 //
 // An error of one statement does not end the transaction: return it to undo everything, or handle it and go on. Some make
 // SQLite roll back by itself: a full disk, OR ROLLBACK, RAISE(ROLLBACK). Then every further statement answers that error, and
