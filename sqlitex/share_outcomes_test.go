@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,9 +20,13 @@ import (
 )
 
 // hooks lets a statement call into a test: hook('name') calls what is stored under that name.
-type hooks struct{ sync.Map }
+type hooks struct {
+	sync.Map
+	opened atomic.Int32 // connections
+}
 
 func (h *hooks) setup(_ context.Context, c *sqlite.Conn) error {
+	h.opened.Add(1)
 	return c.CreateFunction("hook", &sqlite.FunctionImpl{NArgs: 1, Scalar: func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
 		if fn, ok := h.Load(args[0].Text()); ok {
 			fn.(func())()
@@ -163,8 +168,11 @@ func TestAPanicInAnSQLFunctionReachesItsOwnCallerOnly(t *testing.T) {
 	for _, place := range []string{"leader", "follower"} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
-			var h hooks
-			handles(t, &sqlitex.Options{Setup: h.setup}, schema, func(t *testing.T, db *sqlitex.DB) {
+			handles(t, nil, "", func(t *testing.T, db *sqlitex.DB) {
+				var h hooks
+				path := db.Path()
+				require.NoError(t, db.Close())
+				db = dbtest.OpenAt(t, path, &sqlitex.Options{Setup: h.setup}, schema)
 				h.Store(t.Name(), func() { panic(boom) })
 				const sql = `INSERT INTO t (v) SELECT 'undone' WHERE hook(?)`
 				for _, call := range []func() error{
@@ -177,7 +185,11 @@ func TestAPanicInAnSQLFunctionReachesItsOwnCallerOnly(t *testing.T) {
 					if place == "leader" {
 						calls[0], calls[1] = calls[1], calls[0]
 					}
+					before := h.opened.Load()
 					outcomes := together(t, db, calls...)
+					if path != ":memory:" {
+						assert.Greater(t, h.opened.Load(), before, "the connection is another one")
+					}
 					for i, o := range outcomes {
 						if (i == 0) == (place == "leader") && i < 2 {
 							assert.Equal(t, outcome{panicked: boom}, o)

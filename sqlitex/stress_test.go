@@ -181,6 +181,30 @@ func TestProcessesThatAreKilledLoseNothingThatWasAcknowledged(t *testing.T) {
 	}
 }
 
+// A handle that never writes must not take a transaction that is going on for one that a dead process has left.
+func TestReadOnlyHandleIsNotAlarmedByWriters(t *testing.T) {
+	t.Parallel()
+	for _, journal := range []pragma.JournalMode{pragma.JournalDelete, pragma.JournalTruncate, pragma.JournalPersist} {
+		t.Run(string(journal), func(t *testing.T) {
+			t.Parallel()
+			path := dbtest.Path(t)
+			o := &sqlitex.Options{BusyTimeout: time.Minute, Pragmas: pragma.Config{JournalMode: journal, Synchronous: pragma.SyncOff}}
+			require.NoError(t, dbtest.OpenAt(t, path, o, stressSchema).Close())
+			db := dbtest.OpenAt(t, path, &sqlitex.Options{Mode: sqlitex.ReadOnly, BusyTimeout: time.Minute}, "")
+			writer := startStress(t, path, 1, journal)
+			for until := time.Now().Add(stressTime(t)); time.Now().Before(until); {
+				_, err := sqlitex.One[int](t.Context(), db, `SELECT n FROM total`)
+				if !assert.NoError(t, err) {
+					break
+				}
+			}
+			require.NoError(t, writer.stop())
+			<-writer.done
+			require.NoError(t, writer.cmd.Wait())
+		})
+	}
+}
+
 // Two handles of this process and one of another, all busy at once, for a while.
 func TestHandlesOfSeveralProcessesWorkSideBySide(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ package commit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sanelite/sanelite/internal/conn"
@@ -24,8 +23,8 @@ func Alone(ctx context.Context, c *conn.Conn, fn func() error) error {
 	if err := fn(); err != nil {
 		return err
 	}
-	if err := committable(ctx, c); err != nil {
-		return err
+	if err := ctx.Err(); err != nil {
+		return notCommitted(err)
 	}
 	return c.Commit(ctx)
 }
@@ -35,19 +34,5 @@ func cleanUp(c *conn.Conn) {
 	c.Rollback()
 	c.ForgetTemporary()
 }
-
-// committable reports why the transaction must not be committed, although the caller's work returned nil.
-func committable(ctx context.Context, c *conn.Conn) error {
-	if err := ctx.Err(); err != nil {
-		return notCommitted(err)
-	}
-	if c.Broken() {
-		return notCommitted(errUnwound)
-	}
-	return nil
-}
-
-// errUnwound is for functions that recover from a panic of an SQL function.
-var errUnwound = errors.New("a panic has passed through a statement")
 
 func notCommitted(err error) error { return fmt.Errorf("sqlite: not committed: %w", err) }

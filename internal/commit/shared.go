@@ -87,8 +87,8 @@ func (s *shared) run(ctx context.Context, own func(*conn.Conn) error) (err error
 	if err := own(c); err != nil {
 		return err, true // nobody else has begun
 	}
-	if err := committable(ctx, c); err != nil {
-		return err, true
+	if err := ctx.Err(); err != nil {
+		return notCommitted(err), true
 	}
 	if !c.ForeignKeysOpen() && !s.doOthers() { // with a foreign key open, COMMIT will tell, of this part alone
 		return nil, false

@@ -129,16 +129,15 @@ func (c *Conn) Explain(err error) error {
 
 // wait calls try until it meets no lock any more, bounded by ctx, the busy timeout and Stop.
 func (cfg *Config) wait(ctx context.Context, what string, try func() error) error {
+	left := 0
 	return wait.Lock(ctx, cfg.BusyTimeout, what, func() error {
 		if err := cfg.Stop.Err(); err != nil {
 			return err
 		}
 		err := try()
-		if cfg.mayRecover(err) {
-			if err := cfg.recover(); err != nil {
-				return err
-			}
-			err = try()
+		if leftBehind(err) {
+			left++
+			return cfg.recover(err, left)
 		}
 		return err
 	})

@@ -113,7 +113,7 @@ func (c *Conn) spillsIntoFile() bool {
 func (c *Conn) lock(ctx context.Context, s *capi.Stmt) error {
 	c.SetBusyTimeout(0)
 	err := s.Run()
-	if err != nil && (sqlerr.IsBusy(err) || c.cfg.mayRecover(err)) {
+	if err != nil && (sqlerr.IsBusy(err) || leftBehind(err)) {
 		err = c.Wait(ctx, lockOfOthers, s.Run)
 	}
 	c.SetBusyTimeout(c.pragmas.BusyTimeout)

@@ -99,6 +99,7 @@ func TestAFieldThatCannotHoldItsValueIsNamed(t *testing.T) {
 		`SELECT 'x' AS id`:     {`"id"`, "TEXT", "scan.user.ID"},
 		`SELECT 7 AS name`:     {`"name"`, "INTEGER", "scan.user.Name", "string"},
 		`SELECT 'x' AS rating`: {`"rating"`, "TEXT", "scan.user.Rating"},
+
 		`SELECT 'x' AS e_mail, 3 AS seen, 'x' AS active`: {`"active"`, "bool"},
 		`SELECT 'x' AS seen`:                             {`"seen"`, "TEXT", "scan.user.Seen"},
 		`SELECT 1.0 AS seen`:                             {`"seen"`, "REAL"},
