@@ -43,12 +43,6 @@ func restoreFile(ctx context.Context, path, dst string, o *Options) (result Resu
 	if err != nil {
 		return Result{}, err
 	}
-	settled := old != nil
-	if settled {
-		if settled, err = settle(d.path); err != nil {
-			return Result{}, err
-		}
-	}
 	f, err := openFile(ctx, path)
 	if err != nil {
 		return Result{}, err
@@ -74,6 +68,12 @@ func restoreFile(ctx context.Context, path, dst string, o *Options) (result Resu
 	}
 	if err := d.flush(like); err != nil {
 		return Result{}, err
+	}
+	settled := false
+	if old != nil {
+		if settled, err = settle(d.path); err != nil {
+			return Result{}, err
+		}
 	}
 	return result, d.placeOver(old != nil, settled)
 }

@@ -61,7 +61,7 @@ func (db *DB) Checkpoint(ctx context.Context, mode CheckpointMode) (CheckpointIn
 		return err
 	})
 	busy := new(BusyError)
-	if met := errors.As(err, &busy) && busy.Holder == ""; met || err == nil && info.Copied < info.Log {
+	if errors.As(err, &busy) || err == nil && info.Copied < info.Log {
 		info.Blocked = true
 		if db.readers != nil {
 			s := db.readers.Stats()

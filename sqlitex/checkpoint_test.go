@@ -80,10 +80,12 @@ func TestExternalAndManualCheckpointsLeaveTheLogAlone(t *testing.T) {
 func TestALongReadBlocksTheLogAndShowsInTheFigures(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, &sqlitex.Options{
-		BusyTimeout: 20 * time.Millisecond,
+		BusyTimeout: 200 * time.Millisecond,
 		Pragmas:     pragma.Config{WALAutoCheckpoint: 20, JournalSizeLimit: 400 * pragma.KiB},
 	}, blobs)
 	reading, finish := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(finish) })
+	t.Cleanup(end) // else a failure would leave Close waiting
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		err := db.Read(context.Background(), func(r *tx.Reader) error {
@@ -106,7 +108,7 @@ func TestALongReadBlocksTheLogAndShowsInTheFigures(t *testing.T) {
 	assert.Greater(t, logSize(t, db), int64(400*pragma.KiB))
 	assert.Equal(t, 1, db.Stats().Readers.InUse)
 	assert.Positive(t, db.Stats().Readers.Oldest)
-	close(finish)
+	end()
 	wg.Wait()
 	eventually(t, func() bool {
 		fill(t, db, 1) // the writer notices the log

@@ -190,14 +190,28 @@ func (k *Checkpointer) open() bool {
 	return k.index != nil
 }
 
-// startOver has the log begin anew. A reader in the middle of a read is not waited for: it is tried again later.
+// Short reads are waited for: while snapshots are not kept, and everything has been copied, each of them is over within
+// microseconds, and the next needs nothing of the log. Writers stand still meanwhile, so it must not be long.
+const (
+	readsEnd  = 20 * time.Millisecond
+	readPause = 200 * time.Microsecond
+)
+
+// startOver has the log begin anew. A long read is not waited for: it is tried again later.
 func (k *Checkpointer) startOver(frames int) bool {
 	mode := capi.CheckpointRestart
 	if k.cfg.Truncate > 0 && frames >= k.cfg.Truncate {
 		mode = capi.CheckpointTruncate
 	}
 	var err error
-	if e := k.cfg.Exclusive(context.Background(), func() { _, _, err = k.conn.Checkpoint(mode) }); e != nil {
+	e := k.cfg.Exclusive(context.Background(), func() {
+		for start := time.Now(); ; k.sleep(readPause) {
+			if _, _, err = k.conn.Checkpoint(mode); err == nil || !sqlerr.IsBusy(err) || time.Since(start) > readsEnd || k.isClosed() {
+				return
+			}
+		}
+	})
+	if e != nil {
 		return false // the writer was not to be had
 	}
 	switch {
