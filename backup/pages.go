@@ -14,7 +14,7 @@ type pageCopy struct {
 
 	step    func(try func() error) error // runs a step; it may wait for locks
 	failure func(err error) error        // explains the error of a step, after the backup has ended
-	between func() error                 // is called between two steps
+	between func(done int64) error       // is called between two steps, with the bytes copied so far
 	last    func() error                 // is called before the step that commits
 	final   bool                         // nothing can be undone after the last step
 }
@@ -73,7 +73,7 @@ func (k *pageCopy) run(ctx context.Context) (pages int, err error) {
 			err = p.rest(ctx, b.PageCount()-left)
 		}
 		if err == nil && k.between != nil {
-			err = k.between()
+			err = k.between(int64(b.PageCount()-left) * size)
 		}
 		if err != nil {
 			return 0, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -109,17 +110,36 @@ func copySnapshot(ctx context.Context, src Source, temp string, o *Options) (pag
 
 // copyInto copies what from reads into the empty file temp.
 func copyInto(ctx context.Context, temp string, from *sqlite.Conn, o *Options, between func() error) (pages int, err error) {
+	f, err := os.Open(temp)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }() // after the connection: its lock counts for nobody, but anyway
 	to, err := openCopy(temp)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
+	var begun int64
 	k := pageCopy{
-		to: to.Zombie(), from: from, options: o, between: between,
+		to: to.Zombie(), from: from, options: o,
 		failure: func(err error) error { return to.Failure(err, "backup") },
+		between: func(done int64) error {
+			if done-begun >= writeSoonSize {
+				writeSoon(f, begun, done-begun)
+				begun = done
+			}
+			if between == nil {
+				return nil
+			}
+			return between()
+		},
 	}
 	return k.run(ctx)
 }
+
+// writeSoonSize is how much is handed to the disk at a time: enough for it to write in a row.
+const writeSoonSize = 8 << 20
 
 // openCopy opens an empty file to be filled. A journal would be of no use: a copy that is not complete is deleted, and a complete one
 // flushed as a whole.

@@ -189,35 +189,6 @@ func TestABatchThatPassesOverTheEndOfItsContextIsNotCommitted(t *testing.T) {
 	assert.Equal(t, []string{"x", "x"}, values(t, db))
 }
 
-// Rule 6: the first caller does not work for all who come after.
-func TestASharedTransactionIsBoundedInSize(t *testing.T) {
-	t.Parallel()
-	db := dbtest.Open(t, &sqlitex.Options{BusyTimeout: time.Minute}, schema)
-	const callers, most = 1200, 513
-	calls := make([]func() error, callers)
-	for i := range calls {
-		calls[i] = adds(db, "x")
-	}
-	n, served := commits(db, func() { succeeded(t, together(t, db, calls...)...) })
-	assert.EqualValues(t, callers, served)
-	assert.EqualValues(t, (callers+most-1)/most, n)
-}
-
-// Rule 6
-func TestASharedTransactionIsBoundedInTime(t *testing.T) {
-	t.Parallel()
-	db := dbtest.Open(t, nil, schema)
-	slow := batches(db, func(w *tx.Writer) error {
-		for end := time.Now().Add(6 * time.Millisecond); time.Now().Before(end); { // longer than one may last
-		}
-		return addsIn(w, "slow")
-	})
-	n, served := commits(db, func() {
-		succeeded(t, together(t, db, adds(db, "x"), slow, adds(db, "x"), slow, adds(db, "x"), slow, adds(db, "x"))...)
-	})
-	assert.Equal(t, []int64{4, 7}, []int64{n, served})
-}
-
 // Nobody starves, whoever else writes and how.
 func TestNobodyStarves(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package tx_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -140,4 +141,16 @@ func TestAPartOfABatchIsUndoneAsAWriteIs(t *testing.T) {
 		assert.Equal(t, []int64{1}, ints(t, db, `SELECT count(*) FROM sqlite_schema WHERE type = 'table'`), name)
 	}
 	holds(t, db, 1, 2)
+}
+
+func ExampleBatch() {
+	ctx := context.Background()
+	db, done := exampleDB()
+	defer done()
+
+	id, err := tx.Batch(ctx, db, func(w *tx.Writer) (int64, error) {
+		return tx.One[int64](w, `INSERT INTO accounts (name, balance) VALUES (?, ?) RETURNING id`, "safe", 25)
+	})
+	fmt.Println(id, err)
+	// Output: 4 <nil>
 }

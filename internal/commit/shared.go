@@ -14,11 +14,11 @@ import (
 	"github.com/sanelite/sanelite/internal/writer"
 )
 
-// A shared transaction is closed to further parts when it has this many, or has lasted this long: the first caller waits
-// for all that come after.
-const (
-	mostParts = 512
-	longest   = 5 * time.Millisecond
+// A shared transaction is closed to further parts when it has MostParts besides that of the leader, or has lasted Longest: the
+// first caller waits for all that come after. They are variables for tests.
+var (
+	MostParts = 512
+	Longest   = 5 * time.Millisecond
 )
 
 // ErrAgain is returned by Lead where the connection was lost to somebody else's panic: the caller leads again, on another
@@ -67,7 +67,6 @@ type shared struct {
 	queue *writer.Queue
 	parts []*writer.Part // without the leader's own, and not finished
 
-	failing  failing
 	panicked bool
 	released bool // the lock that the writer may hold between statements of the library's own was let go
 }
@@ -141,7 +140,7 @@ func (s *shared) doOthers() bool {
 		if !s.do(p) {
 			return false
 		}
-		if len(s.parts) >= mostParts || time.Since(start) > longest {
+		if len(s.parts) >= MostParts || time.Since(start) > Longest {
 			break
 		}
 	}

@@ -3,17 +3,14 @@ package commit
 import (
 	"errors"
 	"regexp"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/sanelite/sanelite/internal/conn"
 	"github.com/sanelite/sanelite/internal/query"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 )
-
-// failing says whether statements that fail may keep what they did before; it is found out when the first one fails.
-type failing struct {
-	known, possible bool
-}
 
 // unchanged reports whether the statement that failed with err has surely left nothing behind; before is TotalChanges before
 // it began.
@@ -47,26 +44,29 @@ func (s *shared) unchanged(err error, before int64) bool {
 // fail finds the conflict clause anywhere in a text; a comment that matches costs time only.
 var fail = regexp.MustCompile(`(?i)\bfail\b`)
 
-const failingSchema = `SELECT sql FROM main.sqlite_schema WHERE sql LIKE '%fail%' UNION ALL SELECT sql FROM temp.sqlite_schema WHERE sql LIKE '%fail%'`
+const (
+	schemaVersion = `SELECT schema_version FROM pragma_schema_version`
+	failingSchema = `SELECT sql FROM main.sqlite_schema WHERE sql LIKE '%fail%' UNION ALL SELECT sql FROM temp.sqlite_schema WHERE sql LIKE '%fail%'`
+)
 
-// schemaFails reports whether a constraint or trigger may have the clause.
+// schemaFails reports whether a constraint or trigger may have the clause. It is found out once for each version of the schema,
+// which is always a committed one: no part follows one that changes it.
 func (s *shared) schemaFails() bool {
-	if s.failing.known {
-		return s.failing.possible
-	}
-	s.failing = failing{known: true, possible: true}
-	if !s.conn.OnlyMain() {
+	c := s.conn
+	if !c.OnlyMain() {
 		return true
 	}
-	texts, err := query.All[string](s.conn, true, failingSchema, nil)
+	version, err := query.One[int64](c, true, schemaVersion, nil)
 	if err != nil {
 		return true
 	}
-	s.failing.possible = false
-	for _, sql := range texts {
-		if fail.MatchString(sql) {
-			s.failing.possible = true
-		}
+	if c.Failing.Known && c.Failing.Version == version {
+		return c.Failing.Possible
 	}
-	return s.failing.possible
+	texts, err := query.All[string](c, true, failingSchema, nil)
+	if err != nil {
+		return true
+	}
+	c.Failing = conn.Failing{Known: true, Version: version, Possible: slices.ContainsFunc(texts, fail.MatchString)}
+	return c.Failing.Possible
 }

@@ -34,6 +34,13 @@ type Config struct {
 // readOnly reports whether connections opened with cfg cannot write.
 func (cfg *Config) readOnly() bool { return cfg.Flags&sqlite.OpenReadOnly != 0 }
 
+// Failing is what package commit has found out about the schema: whether something in it may fail by the conflict clause FAIL.
+type Failing struct {
+	Known    bool
+	Version  int64 // of the schema
+	Possible bool
+}
+
 // Conn is one connection, used by one goroutine at a time.
 type Conn struct {
 	*capi.Conn
@@ -46,6 +53,8 @@ type Conn struct {
 
 	// MoreThanRows is set when a statement ran that does more than to read and change rows: the schema's, a PRAGMA.
 	MoreThanRows bool
+
+	Failing Failing
 
 	cfg     *Config
 	control control

@@ -70,7 +70,8 @@ func (c *Conn) BeginRead(ctx context.Context) error {
 func (c *Conn) EndRead() (clean bool) {
 	c.ClearContext()
 	if c.Autocommit() {
-		return false // SQLite rolled back by itself
+		c.ResetStrays() // SQLite rolled back by itself; a statement that is still active would keep the snapshot
+		return false
 	}
 	err := c.control.commit.Run()
 	if err != nil {

@@ -127,10 +127,7 @@ func ofSQLite(err error) bool {
 func (s *Snapshot) GiveUp() {
 	if s.open {
 		s.open = false
-		if !s.conn.EndRead() {
-			s.known = false
-			s.conn.ResetStrays() // a rollback by SQLite itself leaves other statements active, and they keep the snapshot
-		}
+		s.known = s.conn.EndRead() && s.known
 	}
 	s.conn.ClearContext()
 }

@@ -36,7 +36,7 @@ type Queue struct {
 type Stats struct {
 	Queued      int           // callers that wait now
 	Held        time.Duration // for how long the writer has been held; 0 when free
-	Acquired    int64         // times the writer was handed out
+	Acquired    int64         // callers who got the writer, or their part done
 	Waits       int64         // of these, how many had to wait
 	WaitTotal   time.Duration
 	WaitLongest time.Duration
@@ -52,6 +52,7 @@ type waiter struct {
 	answer     chan answer   // capacity 1
 	returned   chan struct{} // capacity 1
 	timer      *time.Timer
+	begun      bool  // counted: what it waits for now is the outcome
 	gaveUp     error // its wait ended, but a leader had its part by then
 }
 
@@ -142,15 +143,19 @@ func (q *Queue) wait(ctx context.Context, limit time.Duration, w *waiter) (Turn,
 
 // waited ends a wait that was answered.
 func (q *Queue) waited(w *waiter, start time.Time, a answer) (Turn, error) {
-	took := time.Since(start)
 	q.mu.Lock()
-	q.stats.Waits++
-	q.stats.WaitTotal += took
-	q.stats.WaitLongest = max(q.stats.WaitLongest, took)
+	if !w.begun {
+		took := time.Since(start)
+		q.stats.Waits++
+		q.stats.WaitTotal += took
+		q.stats.WaitLongest = max(q.stats.WaitLongest, took)
+		if w.begun = a.err == nil || a.turn == Done; w.begun {
+			q.stats.Acquired++
+		}
+	}
 	switch {
 	case a.err != nil:
 	case a.turn == Lead:
-		q.stats.Acquired++
 		q.take()
 	case a.turn == Run:
 		q.holder.goroutine = goroutine.ID()
@@ -285,6 +290,6 @@ func (q *Queue) remove(w *waiter) bool {
 // recycle returns a waiter that is in no queue and whose channels are empty.
 func (w *waiter) recycle() {
 	w.timer.Stop()
-	w.part, w.gaveUp = nil, nil
+	w.part, w.begun, w.gaveUp = nil, false, nil
 	waiters.Put(w)
 }
