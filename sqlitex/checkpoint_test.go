@@ -119,10 +119,17 @@ func TestALongReadBlocksTheLogAndShowsInTheFigures(t *testing.T) {
 // case X5: the log stays within its limit beside busy readers, whose snapshots are kept, and a writer at full speed.
 func TestTheLogStaysWithinItsLimitBesideBusyReaders(t *testing.T) {
 	t.Parallel()
-	const limit = 8 * pragma.MiB
+	const limit = 4 * pragma.MiB
 	db := dbtest.Open(t, &sqlitex.Options{Pragmas: pragma.Config{WALAutoCheckpoint: 200, JournalSizeLimit: limit}}, blobs)
-	ctx, cancel := context.WithTimeout(t.Context(), stressTime(t))
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	enough := time.AfterFunc(stressTime(t), func() {
+		for db.Stats().WAL.Restarts < 3 && ctx.Err() == nil { // however slow the machine is
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	})
+	defer enough.Stop()
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
@@ -146,7 +153,6 @@ func TestTheLogStaysWithinItsLimitBesideBusyReaders(t *testing.T) {
 	wg.Wait()
 	s := db.Stats()
 	t.Logf("longest log %d KiB; %+v; %+v", longest>>10, s.WAL, s.Readers.Snapshots)
-	assert.Positive(t, s.WAL.Restarts)
 	assert.LessOrEqual(t, longest, 2*int64(limit), "with room for what is written until the restart comes through")
 }
 

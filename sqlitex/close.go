@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/sanelite/sanelite/internal/conn"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 )
@@ -59,11 +61,30 @@ func (db *DB) release() {
 	if c := db.writer.Load(); c != nil {
 		db.optimizeAtClose(c)
 		db.closeErr = c.Close()
+	} else {
+		db.closeLog()
 	}
 	if db.stopLogging != nil {
 		db.stopLogging()
 	}
 	close(db.closed)
+}
+
+// closeLog is for a handle whose writer broke and was not needed again: the readers, which closed last, cannot copy the log back.
+// The program's Setup has no part in that.
+func (db *DB) closeLog() {
+	if db.memory || db.opts.Mode == ReadOnly || db.keepWAL {
+		return
+	}
+	cfg := db.connConfig(sqlite.OpenReadWrite)
+	cfg.Setup, cfg.Stop, cfg.BusyTimeout = nil, nil, 0
+	c, err := db.openWith(context.Background(), cfg)
+	if err == nil {
+		err = c.Close()
+	}
+	if err != nil {
+		db.report(context.Background(), "log at close", err)
+	}
 }
 
 // optimizeAtClose is for the queries that this handle has seen. It is bounded by analysis_limit, and no reason to call a

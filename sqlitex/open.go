@@ -165,7 +165,11 @@ func explain(path string, err error) error {
 // openConn opens a connection and makes sure that it leads to the same file as the others. One that was put in the place of
 // the first would be read while the writer still writes to the other.
 func (db *DB) openConn(ctx context.Context, flags sqlite.OpenFlags) (*conn.Conn, error) {
-	c, err := conn.Open(ctx, db.connConfig(flags))
+	return db.openWith(ctx, db.connConfig(flags))
+}
+
+func (db *DB) openWith(ctx context.Context, cfg *conn.Config) (*conn.Conn, error) {
+	c, err := conn.Open(ctx, cfg)
 	if err != nil || db.file == nil {
 		return c, err
 	}

@@ -164,3 +164,20 @@ func TestCloseWhileManyShare(t *testing.T) {
 		absent(t, path)
 	}
 }
+
+// The connection that writes is gone after a panic in a statement, and nobody has needed another: the log is copied back all the same.
+func TestCloseRemovesTheLogWhereTheLastWriteBrokeItsConnection(t *testing.T) {
+	t.Parallel()
+	var h hooks
+	path := dbtest.Path(t)
+	db := dbtest.OpenAt(t, path, &sqlitex.Options{Setup: h.setup}, schema)
+	h.Store("panic", func() { panic("boom") })
+	require.NoError(t, adds(db, "x")())
+	assert.Equal(t, outcome{panicked: "boom"}, <-ended(executes(db, `SELECT hook('panic')`)))
+	assert.Equal(t, []string{"x"}, values(t, db), "a reader is open")
+	opened := h.opened.Load()
+	require.NoError(t, db.Close())
+	absent(t, path)
+	assert.Equal(t, opened, h.opened.Load(), "code of the program's does not run in Close")
+	assert.Equal(t, []string{"x"}, values(t, dbtest.OpenAt(t, path, nil, "")))
+}
