@@ -5,9 +5,10 @@
 //   - [github.com/sanelite/sanelite/sqlitex] opens a database, and reads and writes with one call
 //   - [github.com/sanelite/sanelite/tx] is what runs inside a transaction: statements, rows, values, errors
 //
-// and some a third:
+// and some one of these:
 //
 //   - [github.com/sanelite/sanelite/pragma] configures connections with typed values instead of SQL text
+//   - [github.com/sanelite/sanelite/backup] copies a database while it is in use, and brings copies back
 //
 // Their documentation is a manual: read sqlitex first, then tx. Programs to run and to copy are in the folder examples:
 //

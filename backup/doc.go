@@ -29,8 +29,8 @@
 //
 // # What a backup costs
 //
-// Writers go on meanwhile, at some 80 % of their speed on two processors, and see no error. But the snapshot pins the
-// write-ahead log: what is written during the copy stays in it, so the log grows by all of it, and checkpoints wait until the copy is
+// In WAL mode writers go on meanwhile, at three quarters of their speed or more on two processors, and see no error. (With a rollback journal every
+// reader keeps writers from committing, so a copy does too.) But the snapshot pins the write-ahead log: what is written during the copy stays in it, so the log grows by all of it, and checkpoints wait until the copy is
 // done. A copy at full speed takes seconds. One that is slowed down by Options.Pause or Options.BytesPerSecond takes as long as that says, and
 // the log then needs disk space for everything written in that time: a copy of 10 GB at 10 MB/s takes 17 minutes, in which a service that writes 2 MB/s
 // fills 2 GB of log. The log file shrinks again afterwards. The check and the streaming of [Write] come after the snapshot

@@ -3,6 +3,7 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -13,17 +14,17 @@ import (
 
 // Errors about the destination, or about the file to restore.
 var (
-	ErrExists   = errors.New("backup: destination exists")                           // and Overwrite was not asked for
-	ErrSame     = errors.New("backup: source and destination are the same database") // or the destination is a link to the source, or a side file of it
-	ErrInUse    = errors.New("backup: database is in use")                           // a connection is open, or a -wal or -journal with content lies beside it
-	ErrPageSize = errors.New("backup: page size differs")                            // of the file and the open database: use RestoreFile
-	ErrEncoding = errors.New("backup: text encoding differs")                        // likewise
+	ErrExists   = errors.New("destination exists")                           // and Overwrite was not asked for
+	ErrSame     = errors.New("source and destination are the same database") // or the destination is a link to the source, or a side file of it
+	ErrInUse    = errors.New("database is in use")                           // a connection is open, or a -wal or -journal with content lies beside it
+	ErrPageSize = errors.New("page size differs")                            // of the file and the open database: use RestoreFile
+	ErrEncoding = errors.New("text encoding differs")                        // likewise
 )
 
 // CheckError lists what a verification found. It matches ErrCheckFailed of package tx and, where SQLite gave up on the
 // file, also ErrCorrupt or ErrNotADatabase.
 type CheckError struct {
-	Path        string
+	Path        string   // empty for the copy that Write makes
 	Integrity   []string // the lines of PRAGMA integrity_check, and what is wrong with the size
 	ForeignKeys []string // the rows of PRAGMA foreign_key_check, as text
 
@@ -36,7 +37,11 @@ func (e *CheckError) Error() string {
 	if e.Err != nil {
 		all = append(all, e.Err.Error())
 	}
-	return fmt.Sprintf("backup: check of %q found %d problems: %s", e.Path, len(all), strings.Join(all[:min(len(all), 3)], "; "))
+	what := "the copy"
+	if e.Path != "" {
+		what = strconv.Quote(e.Path)
+	}
+	return fmt.Sprintf("backup: check of %s found %d problems: %s", what, len(all), strings.Join(all[:min(len(all), 3)], "; "))
 }
 
 // Is matches ErrCheckFailed.

@@ -48,6 +48,9 @@ func restoreFile(ctx context.Context, path, dst string, o *Options) (result Resu
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	if _, err := f.check(ctx, &Options{Verify: VerifyOff}, 0); err != nil { // its size; the rest is found in the copy
+		return Result{}, errors.Join(f.changed(), err)
+	}
 	if err := d.makeTemporary(); err != nil {
 		return Result{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -43,13 +44,13 @@ func create(ctx context.Context, src Source, path string, options *Options, fill
 	}
 	d, err := newDestination(path, src.Path())
 	if err != nil {
-		return Result{}, failed("", path, err)
+		return Result{}, failed("copy to", path, err)
 	}
 	if err := d.free(o.Overwrite); err != nil {
-		return Result{}, failed("", path, err)
+		return Result{}, failed("copy to", path, err)
 	}
 	if err := d.makeTemporary(); err != nil {
-		return Result{}, failed("", path, err)
+		return Result{}, failed("copy to", path, err)
 	}
 	defer d.discard() // also when Progress panics
 	result, err := d.fill(ctx, src, &o, fill)
@@ -60,7 +61,7 @@ func create(ctx context.Context, src Source, path string, options *Options, fill
 		err = d.place(o.Overwrite)
 	}
 	if err != nil {
-		return Result{}, failed("", path, err)
+		return Result{}, failed("copy to", path, err)
 	}
 	result.Duration = time.Since(start)
 	return result, nil
@@ -75,17 +76,16 @@ func (d *destination) fill(ctx context.Context, src Source, o *Options, fill fil
 	return verifyCopy(ctx, d.temporary, pages, o)
 }
 
-// failed names the file in an error, once.
+// failed says in an error what was being done, and with which file.
 func failed(op, path string, err error) error {
-	if op != "" {
-		op += " "
-	}
-	found := new(CheckError)
-	if errors.As(err, &found) {
+	if found := new(CheckError); errors.As(err, &found) {
 		found.Path = path // not the temporary one
 		return err
 	}
-	return fmt.Errorf("backup: %s%q: %w", op, path, err)
+	if path != "" {
+		op += " " + strconv.Quote(path)
+	}
+	return fmt.Errorf("backup: %s: %w", op, err)
 }
 
 // copySnapshot is the filler of To.
@@ -156,18 +156,26 @@ func openCopy(path string) (*capi.Conn, error) {
 	return c, nil
 }
 
-// A look is a statement that runs long enough for the progress handler of its connection to be called, some ten microseconds:
-// steps of a backup are none, and closing the handle would not end them.
-type look struct{ stmt *sqlite.Stmt }
+// A look is a statement that runs long enough for the progress handler of its connection to be called, some fifty
+// microseconds: steps of a backup are none, and closing the handle would not end them.
+type look struct {
+	stmt *sqlite.Stmt
+	last time.Time
+}
 
 func newLook(c *sqlite.Conn) (*look, error) {
 	s, _, err := c.PrepareTransient("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 150) SELECT max(i) FROM n")
-	return &look{s}, explain(err, "backup")
+	return &look{stmt: s}, explain(err, "backup")
 }
 
 func (l *look) look() error {
+	const often = 20 * time.Millisecond // steps take a few
+	if time.Since(l.last) < often {
+		return nil
+	}
 	_, err := l.stmt.Step()
 	_ = l.stmt.Reset() // repeats what Step has said
+	l.last = time.Now()
 	return explain(err, "backup")
 }
 

@@ -13,6 +13,9 @@ import (
 
 // vacuumInto is the filler of VacuumInto.
 func vacuumInto(ctx context.Context, src Source, temp string, o *Options) (pages int, err error) {
+	if src.Path() == memoryPath {
+		return vacuumMemory(ctx, src, temp, o)
+	}
 	defer src.HoldCheckpoints()()
 	var wal bool
 	err = src.ReadConn(ctx, func(c *sqlite.Conn) error {
@@ -23,6 +26,23 @@ func vacuumInto(ctx context.Context, src Source, temp string, o *Options) (pages
 		err = switchToWAL(temp)
 	}
 	return pages, err
+}
+
+// vacuumMemory copies first: a connection that was opened with SQLITE_OPEN_MEMORY attaches every file as a memory database, also
+// the one that VACUUM INTO names.
+func vacuumMemory(ctx context.Context, src Source, temp string, o *Options) (int, error) {
+	if _, err := copySnapshot(ctx, src, temp, o); err != nil {
+		return 0, err
+	}
+	c, err := openCopy(temp)
+	if err != nil {
+		return 0, err
+	}
+	c.SetContext(ctx)
+	if err := errors.Join(run(c.Zombie(), "VACUUM"), c.Close()); err != nil {
+		return 0, errors.Join(err, ctx.Err())
+	}
+	return countPages(temp)
 }
 
 func vacuumConn(c *sqlite.Conn, temp string, o *Options) (wal bool, pages int, err error) {
@@ -42,13 +62,15 @@ func vacuumConn(c *sqlite.Conn, temp string, o *Options) (wal bool, pages int, e
 	if err := p.report(int(total), int(total)); err != nil {
 		return false, 0, err
 	}
-	// Sorting for the indexes would otherwise take as much memory as the largest of them. A memory database is lent query_only,
-	// which VACUUM INTO refuses. https://www.sqlite.org/pragma.html#pragma_temp_store
-	restore, err := change(c, map[string]int64{"temp_store": tempStoreFile, "query_only": 0})
+	// Sorting for the indexes would otherwise take as much memory as the largest of them. https://www.sqlite.org/pragma.html#pragma_temp_store
+	was, err := ask[int64](c, "PRAGMA temp_store")
 	if err != nil {
 		return false, 0, err
 	}
-	defer restore()
+	if err := run(c, "PRAGMA temp_store = FILE"); err != nil {
+		return false, 0, err
+	}
+	defer func() { _ = run(c, fmt.Sprintf("PRAGMA temp_store = %d", was)) }()
 	if err := run(c, "VACUUM INTO ?", temp); err != nil {
 		return false, 0, err
 	}
@@ -56,30 +78,6 @@ func vacuumConn(c *sqlite.Conn, temp string, o *Options) (wal bool, pages int, e
 		return false, 0, err
 	}
 	return mode == "wal", pages, p.report(0, pages)
-}
-
-const tempStoreFile = 1
-
-// change sets pragmas and returns how to set them back.
-func change(c *sqlite.Conn, values map[string]int64) (restore func(), err error) {
-	before := make(map[string]int64, len(values))
-	restore = func() {
-		for name, value := range before {
-			_ = run(c, fmt.Sprintf("PRAGMA %s = %d", name, value))
-		}
-	}
-	for name, value := range values {
-		was, err := ask[int64](c, "PRAGMA "+name)
-		if err == nil && was != value {
-			before[name] = was
-			err = run(c, fmt.Sprintf("PRAGMA %s = %d", name, value))
-		}
-		if err != nil {
-			restore()
-			return nil, err
-		}
-	}
-	return restore, nil
 }
 
 // countPages reads the size that the header tells, and with it whether the file is a database at all.

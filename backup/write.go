@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -29,7 +28,7 @@ func Write(ctx context.Context, src Source, w io.Writer, options *Options) (Resu
 	}
 	result, err := stream(ctx, src, w, &o)
 	if err != nil {
-		return Result{}, fmt.Errorf("backup: write: %w", err)
+		return Result{}, failed("write", "", err)
 	}
 	result.Duration = time.Since(start)
 	return result, nil
