@@ -20,20 +20,7 @@ import (
 // there as before. Of Options, Verify, Setup, Progress and those about speed apply. In WAL mode the log grows by the size
 // of the file until the next checkpoint.
 func Restore(ctx context.Context, db Target, path string, options *Options) (Result, error) {
-	start := time.Now()
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	o, err := options.resolved()
-	if err != nil {
-		return Result{}, err
-	}
-	result, err := restore(ctx, db, path, &o)
-	if err != nil {
-		return Result{}, failed("restore", path, err)
-	}
-	result.Duration = time.Since(start)
-	return result, nil
+	return perform(ctx, options, "restore", path, func(o *Options) (Result, error) { return restore(ctx, db, path, o) })
 }
 
 func restore(ctx context.Context, db Target, path string, o *Options) (result Result, err error) {

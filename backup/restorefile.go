@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"time"
 )
 
 // RestoreFile puts a checked copy of the database at path in the place of dst, which need not exist, and which nobody may have
@@ -18,20 +17,7 @@ import (
 //
 // Of Options, Verify, Setup, Progress and those about speed apply.
 func RestoreFile(ctx context.Context, path, dst string, options *Options) (Result, error) {
-	start := time.Now()
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	o, err := options.resolved()
-	if err != nil {
-		return Result{}, err
-	}
-	result, err := restoreFile(ctx, path, dst, &o)
-	if err != nil {
-		return Result{}, failed("restore", path, err)
-	}
-	result.Duration = time.Since(start)
-	return result, nil
+	return perform(ctx, options, "restore", path, func(o *Options) (Result, error) { return restoreFile(ctx, path, dst, o) })
 }
 
 func restoreFile(ctx context.Context, path, dst string, o *Options) (result Result, err error) {

@@ -34,6 +34,32 @@ type filler func(ctx context.Context, src Source, temp string, o *Options) (page
 
 // create has fill make a copy beside path, checks it, and gives it its name.
 func create(ctx context.Context, src Source, path string, options *Options, fill filler) (Result, error) {
+	return perform(ctx, options, "copy to", path, func(o *Options) (Result, error) {
+		d, err := newDestination(path, src.Path())
+		if err != nil {
+			return Result{}, err
+		}
+		if err := d.free(o.Overwrite); err != nil {
+			return Result{}, err
+		}
+		if err := d.makeTemporary(); err != nil {
+			return Result{}, err
+		}
+		defer d.discard() // also when Progress panics
+		result, err := d.fill(ctx, src, o, fill)
+		if err == nil {
+			err = d.flush(src.Path())
+		}
+		if err == nil {
+			err = d.place(o.Overwrite)
+		}
+		return result, err
+	})
+}
+
+// perform does what all entry points do around their work: nothing when ctx is done, the defaults, the time, and an error that
+// says what failed.
+func perform(ctx context.Context, options *Options, op, path string, work func(o *Options) (Result, error)) (Result, error) {
 	start := time.Now()
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -42,26 +68,9 @@ func create(ctx context.Context, src Source, path string, options *Options, fill
 	if err != nil {
 		return Result{}, err
 	}
-	d, err := newDestination(path, src.Path())
+	result, err := work(&o)
 	if err != nil {
-		return Result{}, failed("copy to", path, err)
-	}
-	if err := d.free(o.Overwrite); err != nil {
-		return Result{}, failed("copy to", path, err)
-	}
-	if err := d.makeTemporary(); err != nil {
-		return Result{}, failed("copy to", path, err)
-	}
-	defer d.discard() // also when Progress panics
-	result, err := d.fill(ctx, src, &o, fill)
-	if err == nil {
-		err = d.flush(src.Path())
-	}
-	if err == nil {
-		err = d.place(o.Overwrite)
-	}
-	if err != nil {
-		return Result{}, failed("copy to", path, err)
+		return Result{}, failed(op, path, err)
 	}
 	result.Duration = time.Since(start)
 	return result, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
 )
 
 // Write copies the database of src, as To does, and writes the copy to w: an HTTP response, an upload, a compressor. It is
@@ -15,23 +14,12 @@ import (
 // ctx is looked at between two calls of w.Write, which blocks for as long as w does. Result.Bytes is what was written when
 // the error is nil. Write does not close w.
 func Write(ctx context.Context, src Source, w io.Writer, options *Options) (Result, error) {
-	start := time.Now()
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	o, err := options.resolved()
-	if err != nil {
-		return Result{}, err
-	}
-	if o.TempDir == "" {
-		o.TempDir = os.TempDir()
-	}
-	result, err := stream(ctx, src, w, &o)
-	if err != nil {
-		return Result{}, failed("write", "", err)
-	}
-	result.Duration = time.Since(start)
-	return result, nil
+	return perform(ctx, options, "write", "", func(o *Options) (Result, error) {
+		if o.TempDir == "" {
+			o.TempDir = os.TempDir()
+		}
+		return stream(ctx, src, w, o)
+	})
 }
 
 func stream(ctx context.Context, src Source, w io.Writer, o *Options) (result Result, err error) {
