@@ -41,7 +41,7 @@ func ExampleBusyError() {
 	// true
 	// waited for the writer
 	// longer than the timeout: true
-	// in the hands of a function in example_test.go
+	// in the hands of a function in example_errors_test.go
 	// <nil>
 }
 
