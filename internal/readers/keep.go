@@ -6,21 +6,12 @@ import (
 	"github.com/sanelite/sanelite/internal/snapshot"
 )
 
-// boundAge sees to it that the snapshot of a reader that comes back does not outlive its time. SuspendSnapshots, which looks
-// at idle readers only, may have been called since its owner decided to keep it.
-func (p *Pool) boundAge(r *Reader) {
-	switch {
-	case r.Snapshot.Expired():
-		r.Snapshot.GiveUp()
-	case r.Snapshot.Kept():
-		p.armTick()
-	}
-}
-
 // armTick starts the timer that bounds the age of kept snapshots. It runs only while one may be kept.
 func (p *Pool) armTick() {
-	if p.tick == nil {
-		p.tick, p.clock = time.AfterFunc(snapshot.Tick, p.onTick), time.Now()
+	if !p.is(ticking) {
+		p.clock.Store(int64(time.Since(p.start)))
+		p.set(ticking, true)
+		p.tick = time.AfterFunc(snapshot.Tick, p.onTick)
 	}
 }
 
@@ -28,20 +19,27 @@ func (p *Pool) onTick() {
 	p.keep.Tick()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tick, p.clock = nil, time.Now()
-	if p.closed {
+	p.set(ticking, false) // before the look at the readers: a Put that this look misses sees it
+	if p.is(closed) {
 		return
 	}
-	kept := len(p.out) > 0 // readers in use look at the epoch themselves
-	for _, r := range p.idle {
-		if r.Snapshot.Expired() {
-			r.Snapshot.GiveUp() // one system call
-		}
-		kept = kept || r.Snapshot.Kept()
-	}
-	if kept {
+	// Readers in use look at the epoch themselves, but may be put, with a young snapshot, before the timer runs again.
+	if p.giveUpSnapshots((*Reader).expired) {
 		p.armTick()
 	}
+}
+
+func (r *Reader) expired() bool { return r.Snapshot.Expired() }
+
+// giveUpSnapshots closes those snapshots of free readers that which chooses, one system call each, and reports whether any may be left.
+func (p *Pool) giveUpSnapshots(which func(*Reader) bool) (left bool) {
+	busy := p.claimed(func(r *Reader) {
+		if which(r) {
+			r.Snapshot.GiveUp()
+		}
+		left = left || r.Snapshot.Kept()
+	})
+	return left || busy > 0
 }
 
 // SuspendSnapshots closes the snapshots of idle readers and lets none be kept until the returned function is called: the log
@@ -50,8 +48,14 @@ func (p *Pool) SuspendSnapshots() (resume func()) {
 	p.keep.Suspend()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, r := range p.idle {
-		r.Snapshot.GiveUp()
+	p.suspended++
+	p.set(noneKept, true) // before the look at the readers, as in onTick
+	p.giveUpSnapshots(func(*Reader) bool { return true })
+	return func() {
+		p.keep.Resume()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.suspended--
+		p.set(noneKept, p.suspended > 0)
 	}
-	return p.keep.Resume
 }

@@ -1,38 +1,23 @@
-// Package readers is the pool of connections that read: opened when needed, taken and returned last in, first out so
-// that warm caches are used, closed after a while of idleness.
+// Package readers is the pool of connections that read: opened when needed, closed after a while of idleness. A goroutine that
+// comes back finds the reader that it had last, whose pages are still in the caches of its processor, without a lock.
+//
+// Each reader has an owner, one word in memory. It is free, or somebody's; taking it is a compare-and-swap, giving it back a
+// store. All else is done with the lock held: opening, closing, waiting, and whatever must look at all readers. Where the two
+// meet, both follow one rule: first say what you want (a bit of Pool.state, or an owner that becomes free), then look at
+// what the other has said. Whoever comes second sees the first, since atomic operations have one order in all goroutines.
 package readers
 
 import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sanelite/sanelite/internal/conn"
-	"github.com/sanelite/sanelite/internal/goroutine"
 	"github.com/sanelite/sanelite/internal/snapshot"
 	"github.com/sanelite/sanelite/internal/sqlerr"
 )
-
-// Reader is a connection of the pool with its snapshot.
-type Reader struct {
-	Conn     *conn.Conn
-	Snapshot snapshot.Snapshot
-
-	since     time.Time
-	goroutine uintptr
-	index     int // in Pool.out
-	rested    int // sweeps since it was put
-}
-
-// New returns a reader around c that belongs to no pool and keeps no snapshot.
-func New(c *conn.Conn) *Reader { return &Reader{Conn: c, Snapshot: snapshot.Of(c, nil)} }
-
-// close closes the connection.
-func (r *Reader) close() {
-	r.Snapshot.GiveUp()
-	_ = r.Conn.Close()
-}
 
 // Config says how large a pool may become.
 type Config struct {
@@ -44,90 +29,137 @@ type Config struct {
 
 // Pool hands out readers.
 type Pool struct {
-	cfg  Config
-	keep snapshot.Keep
+	cfg   Config
+	keep  snapshot.Keep
+	start time.Time
 
-	mu      sync.Mutex // guards all below; connections are opened and closed outside of it
-	idle    []*Reader  // the last one was used last
-	out     []*Reader
-	opening int            // connections being opened
-	closing int            // connections being closed
-	waiting []chan *Reader // in order of arrival; nil means "try again"
-	sweep   *time.Timer    // armed while readers are idle
-	tick    *time.Timer    // armed while a snapshot may be kept
-	clock   time.Time      // of the last tick, while it is armed: good enough for the age of a read
-	closed  bool
-	drained chan struct{} // closed when the pool is closed and all readers are back
-	stats   Stats
+	open  atomic.Pointer[[]*Reader] // the oldest first; replaced as a whole, with the lock held
+	state atomic.Uint32             // changed with the lock held
+	clock atomic.Int64              // nanoseconds since start, good enough for the age of a read; right while ticking
+
+	mu        sync.Mutex     // guards all below; connections are opened and closed outside of it
+	opening   int            // connections being opened
+	closing   int            // connections being closed
+	waiting   []chan *Reader // in order of arrival; nil means "try again"
+	suspended int            // calls of SuspendSnapshots that have not been resumed
+	sweep     *time.Timer    // armed while readers are open
+	tick      *time.Timer    // armed while a snapshot may be kept
+	drained   chan struct{}  // closed when the pool is closed and all readers are gone
+	stats     Stats          // without what the open readers count themselves
 }
 
-// Stats counts since the handle was opened.
-type Stats struct {
-	Open     int // connections
-	InUse    int
-	Max      int
-	Waiting  int           // callers that wait now
-	Oldest   time.Duration // age of the longest use that is going on
-	Acquired int64
-	Waits    int64
-	Opened   int64 // connections opened, replacements included
-
-	Snapshots snapshot.Uses
-	Keeping   bool // the last reader opened can keep snapshots
-}
+// Bits of Pool.state.
+const (
+	ticking       uint32    = 1 << iota // the age of kept snapshots is bounded, and clock goes on
+	othersWait                          // a reader that comes back is for the first of waiting
+	noneKept                            // a reader that comes back must give up its snapshot
+	closed                              // a reader that comes back must be closed
+	nothingToHeed = ticking             // and nothing else
+)
 
 // NewPool returns an empty pool.
-func NewPool(cfg Config) *Pool { return &Pool{cfg: cfg, drained: make(chan struct{})} }
+func NewPool(cfg Config) *Pool {
+	p := &Pool{cfg: cfg, start: time.Now(), drained: make(chan struct{})}
+	p.open.Store(new([]*Reader))
+	return p
+}
+
+func (p *Pool) is(bit uint32) bool { return p.state.Load()&bit != 0 }
+
+func (p *Pool) set(bit uint32, to bool) {
+	if to {
+		p.state.Or(bit)
+	} else {
+		p.state.And(^bit)
+	}
+}
 
 // Get returns a reader that the caller must Put or Discard. It waits while all are in use.
 func (p *Pool) Get(ctx context.Context) (*Reader, error) {
-	var start time.Time
+	me := me()
+	if p.state.Load() == nothingToHeed {
+		for _, r := range *p.open.Load() {
+			// A pool that closes meanwhile has won r before us, or waits for it as for any other reader in use.
+			if r.last.Load() == me && r.owner.CompareAndSwap(free, me) {
+				r.lent(p.clock.Load())
+				return r, nil
+			}
+		}
+	}
+	return p.get(ctx, me)
+}
+
+func (p *Pool) get(ctx context.Context, me uintptr) (*Reader, error) {
+	var begin time.Time
 	for {
 		p.mu.Lock()
-		if p.closed {
+		if p.is(closed) {
 			p.mu.Unlock()
 			return nil, sqlerr.ErrClosed
 		}
-		if n := len(p.idle); n > 0 {
-			r := p.takeIdle()
-			p.lend(r)
+		if r := p.takeFree(me); r != nil {
 			p.mu.Unlock()
 			return r, nil
 		}
-		if len(p.out)+p.opening < p.cfg.Max {
+		if len(*p.open.Load())+p.opening < p.cfg.Max {
 			p.opening++
 			p.mu.Unlock()
-			return p.open(ctx)
+			return p.openOne(ctx, me)
 		}
 		ch := make(chan *Reader, 1)
 		p.waiting = append(p.waiting, ch)
+		p.set(othersWait, true)
+		p.serve() // what came back before its owner could see that
 		p.mu.Unlock()
-		if start.IsZero() {
-			start = time.Now()
+		if begin.IsZero() {
+			begin = time.Now()
 		}
-		if r, err := p.wait(ctx, ch, start); r != nil || err != nil {
+		if r, err := p.wait(ctx, ch, begin); r != nil || err != nil {
 			return r, err
 		}
 	}
 }
 
-// takeIdle takes an idle reader: the one that this goroutine had last, whose pages may still be in the caches of its processor,
-// else the one that was used last.
-func (p *Pool) takeIdle() *Reader {
-	at := len(p.idle) - 1
-	for i, me := at, goroutine.ID(); i >= 0; i-- {
-		if p.idle[i].goroutine == me {
-			at = i
-			break
+// takeFree takes the reader that this goroutine had last, else the oldest one, whose page cache is the fullest; the youngest
+// can so become idle. Those who wait go first.
+func (p *Pool) takeFree(me uintptr) *Reader {
+	if len(p.waiting) > 0 {
+		return nil
+	}
+	open := *p.open.Load()
+	for _, r := range open {
+		if r.last.Load() == me && p.lend(r, me) {
+			return r
 		}
 	}
-	r := p.idle[at]
-	p.idle = slices.Delete(p.idle, at, at+1)
-	return r
+	for _, r := range open {
+		if p.lend(r, me) {
+			return r
+		}
+	}
+	return nil
 }
 
-// open makes a new reader, for which the caller has reserved a place.
-func (p *Pool) open(ctx context.Context) (r *Reader, err error) {
+// lend makes owner the owner of r, if it is free.
+func (p *Pool) lend(r *Reader, owner uintptr) bool {
+	if !r.owner.CompareAndSwap(free, owner) {
+		return false
+	}
+	r.last.Store(owner)
+	r.lent(p.now())
+	return true
+}
+
+// now is the time since start, as exact as the age of a read needs it.
+func (p *Pool) now() int64 {
+	if !p.is(ticking) {
+		p.clock.Store(int64(time.Since(p.start)))
+	}
+	return p.clock.Load()
+}
+
+// openOne makes a new reader, for which the caller has reserved a place.
+func (p *Pool) openOne(ctx context.Context, me uintptr) (r *Reader, err error) {
 	var c *conn.Conn
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +170,7 @@ func (p *Pool) open(ctx context.Context) (r *Reader, err error) {
 		}
 	}()
 	p.unlocked(func() { c, err = p.cfg.Open(ctx) })
-	if err == nil && p.closed {
+	if err == nil && p.is(closed) {
 		_ = c.Close()
 		err = sqlerr.ErrClosed
 	}
@@ -146,9 +178,12 @@ func (p *Pool) open(ctx context.Context) (r *Reader, err error) {
 		return nil, err
 	}
 	p.stats.Opened++
-	r = &Reader{Conn: c, Snapshot: snapshot.Of(c, &p.keep)}
+	r = newReader(c, &p.keep)
 	p.stats.Keeping = r.Snapshot.Keeps()
-	p.lend(r)
+	p.lend(r, me)
+	all := append(slices.Clone(*p.open.Load()), r)
+	p.open.Store(&all)
+	p.armSweep()
 	return r, nil
 }
 
@@ -159,73 +194,48 @@ func (p *Pool) unlocked(fn func()) {
 	fn()
 }
 
-// wait returns a reader, an error, or neither when it is worth trying again.
-func (p *Pool) wait(ctx context.Context, ch chan *Reader, start time.Time) (*Reader, error) {
-	var expired <-chan time.Time
-	if p.cfg.Limit >= 0 {
-		t := time.NewTimer(p.cfg.Limit - time.Since(start))
-		defer t.Stop()
-		expired = t.C
-	}
-	var cause error
-	select {
-	case r := <-ch:
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.received(r), nil
-	case <-ctx.Done():
-		cause = ctx.Err()
-	case <-expired:
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.forget(ch) { // answered meanwhile
-		if r := <-ch; r != nil {
-			return p.received(r), nil
-		}
-		p.freed() // the chance to try again goes to the next one
-	}
-	e := &sqlerr.BusyError{For: "a reader", Waited: time.Since(start)}
-	if cause != nil {
-		e = sqlerr.NewContextBusy("a reader", time.Since(start), cause)
-	}
-	e.Readers, e.Oldest = len(p.out), p.oldest()
-	return nil, e
-}
-
-// received notes that a reader which another goroutine has put, and lent, has arrived; nil was only a chance to try again.
-func (p *Pool) received(r *Reader) *Reader {
-	if r != nil {
-		p.stats.Waits++
-		r.goroutine = goroutine.ID()
-	}
-	return r
-}
-
 // Put returns a reader to the pool.
 func (p *Pool) Put(r *Reader) {
+	if r.Snapshot.Expired() {
+		r.Snapshot.GiveUp()
+	}
+	kept := r.Snapshot.Kept()
+	r.owner.Store(free)
+	// It may be somebody else's from here on. What others asked for before it became free, they have seen.
+	if state := p.state.Load(); state == nothingToHeed || state == 0 && !kept {
+		return
+	}
+	p.heed(kept)
+}
+
+// heed does what the bits of state ask of whoever has put a reader. Another goroutine may have done it by now.
+func (p *Pool) heed(kept bool) {
 	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		p.Discard(r)
-		return
-	}
 	defer p.mu.Unlock()
-	p.takeBack(r)
-	u := r.Snapshot.TakeUses()
-	p.stats.Snapshots.Reused += u.Reused
-	p.stats.Snapshots.Survived += u.Survived
-	p.stats.Snapshots.Dropped += u.Dropped
-	p.boundAge(r)
-	if ch := p.next(); ch != nil {
-		p.lend(r)
-		r.goroutine = 0 // not this one
-		ch <- r
+	if p.is(closed) {
+		p.closeFree(func(*Reader) bool { return true })
 		return
 	}
-	r.rested = 0
-	p.idle = append(p.idle, r)
-	p.armSweep()
+	if p.is(noneKept) {
+		p.giveUpSnapshots(func(*Reader) bool { return true })
+	}
+	p.serve()
+	if kept {
+		p.armTick()
+	}
+}
+
+// claimed runs fn on each reader that is free, which nobody can take meanwhile, and tells how many were not.
+func (p *Pool) claimed(fn func(*Reader)) (busy int) {
+	for _, r := range *p.open.Load() {
+		if !r.owner.CompareAndSwap(free, itself) {
+			busy++
+			continue
+		}
+		fn(r)
+		r.owner.CompareAndSwap(itself, free) // unless fn has given it to somebody
+	}
+	return busy
 }
 
 // Discard closes a reader that must not be used again; a later Get opens another.
@@ -233,128 +243,20 @@ func (p *Pool) Discard(r *Reader) {
 	r.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.takeBack(r)
+	p.remove(r)
 	p.freed()
 }
 
-// freed lets the next waiter try again: a place in the pool has become free.
-func (p *Pool) freed() {
-	if ch := p.next(); ch != nil {
-		ch <- nil
-	}
-	p.finishIfDrained()
-}
-
-// Close refuses new callers and those who wait, and closes what is idle. The channel is closed when all readers are back.
-func (p *Pool) Close() (drained <-chan struct{}) {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return p.drained
-	}
-	p.closed = true
-	for _, t := range []*time.Timer{p.sweep, p.tick} {
-		if t != nil {
-			t.Stop()
-		}
-	}
-	idle := p.idle
-	p.idle = nil
-	for ch := p.next(); ch != nil; ch = p.next() {
-		ch <- nil
-	}
-	p.closing += len(idle)
-	p.mu.Unlock()
-	p.closeAll(idle)
-	return p.drained
-}
-
-func (p *Pool) finishIfDrained() {
-	if !p.closed || len(p.out)+p.opening+p.closing > 0 {
-		return
-	}
-	select {
-	case <-p.drained:
-	default:
-		close(p.drained)
-	}
+// remove takes a reader that has an owner off the list.
+func (p *Pool) remove(r *Reader) {
+	r.owner.Store(closing)
+	p.stats.add(r)
+	all := slices.DeleteFunc(slices.Clone(*p.open.Load()), func(other *Reader) bool { return other == r })
+	p.open.Store(&all)
 }
 
 // HeldByMe reports whether the calling goroutine has a reader; for diagnostics.
 func (p *Pool) HeldByMe() bool {
-	me := goroutine.ID()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, r := range p.out {
-		if me != 0 && r.goroutine == me {
-			return true
-		}
-	}
-	return false
-}
-
-// Stats returns the figures of this moment.
-func (p *Pool) Stats() Stats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.stats
-	s.Open, s.InUse, s.Max = len(p.idle)+len(p.out), len(p.out), p.cfg.Max
-	s.Waiting, s.Oldest = len(p.waiting), p.oldest()
-	return s
-}
-
-func (p *Pool) oldest() (age time.Duration) {
-	for _, r := range p.out {
-		age = max(age, time.Since(r.since))
-	}
-	return age
-}
-
-func (p *Pool) lend(r *Reader) {
-	p.stats.Acquired++
-	if p.tick == nil {
-		p.clock = time.Now()
-	}
-	r.since, r.goroutine = p.clock, goroutine.ID()
-	r.index = len(p.out)
-	p.out = append(p.out, r)
-}
-
-func (p *Pool) takeBack(r *Reader) {
-	last := len(p.out) - 1
-	moved := p.out[last]
-	p.out[r.index], moved.index = moved, r.index
-	p.out[last] = nil
-	p.out = p.out[:last]
-}
-
-func (p *Pool) next() chan *Reader {
-	if len(p.waiting) == 0 {
-		return nil
-	}
-	ch := p.waiting[0]
-	p.waiting[0] = nil
-	p.waiting = p.waiting[1:]
-	return ch
-}
-
-func (p *Pool) forget(ch chan *Reader) bool {
-	for i, c := range p.waiting {
-		if c == ch {
-			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
-			return true
-		}
-	}
-	return false
-}
-
-// closeAll closes readers that have left the lists and were counted in closing.
-func (p *Pool) closeAll(readers []*Reader) {
-	for _, r := range readers {
-		r.close()
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closing -= len(readers)
-	p.finishIfDrained()
+	me := me()
+	return me != nobody && slices.ContainsFunc(*p.open.Load(), func(r *Reader) bool { return r.owner.Load() == me })
 }

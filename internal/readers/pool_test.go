@@ -63,7 +63,7 @@ func waiting(t *testing.T, p *readers.Pool, n int) {
 	require.Eventually(t, func() bool { return p.Stats().Waiting == n }, 20*time.Second, 50*time.Microsecond)
 }
 
-func TestReadersAreOpenedWhenNeededAndTheLastUsedGoesFirst(t *testing.T) {
+func TestReadersAreOpenedWhenNeededAndTheOldestGoesFirst(t *testing.T) {
 	t.Parallel()
 	o := new(opener)
 	p := newPool(t, o, 3, long)
@@ -71,8 +71,8 @@ func TestReadersAreOpenedWhenNeededAndTheLastUsedGoesFirst(t *testing.T) {
 	b := get(t, p)
 	p.Put(a)
 	p.Put(b)
-	assert.Same(t, b, get(t, p))
 	assert.Same(t, a, get(t, p))
+	assert.Same(t, b, get(t, p))
 	assert.EqualValues(t, 2, o.opened.Load())
 	p.Put(a)
 	assert.Same(t, a, get(t, p))

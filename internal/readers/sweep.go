@@ -2,10 +2,10 @@ package readers
 
 import "time"
 
-// armSweep starts the timer that closes idle readers. It runs only while something is idle, and looks twice per period
+// armSweep starts the timer that closes idle readers. It runs only while some are open, and looks twice per period
 // instead of taking the time at every return: a reader goes after one to one and a half periods.
 func (p *Pool) armSweep() {
-	if p.cfg.Idle < 0 || p.sweep != nil {
+	if p.cfg.Idle < 0 || p.sweep != nil || p.is(closed) {
 		return
 	}
 	p.sweep = time.AfterFunc(p.cfg.Idle/2+1, p.closeIdle)
@@ -13,24 +13,16 @@ func (p *Pool) armSweep() {
 
 func (p *Pool) closeIdle() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.sweep = nil
-	if p.closed {
-		p.mu.Unlock()
+	if p.is(closed) {
 		return
 	}
-	var old, young []*Reader
-	for _, r := range p.idle {
-		if r.rested++; r.rested > 2 {
-			old = append(old, r)
-			continue
-		}
-		young = append(young, r)
-	}
-	p.idle = young
-	if len(young) > 0 {
+	p.closeFree(func(r *Reader) bool {
+		r.rested++
+		return r.rested > 2
+	})
+	if len(*p.open.Load()) > 0 { // the lock was free for a while
 		p.armSweep()
 	}
-	p.closing += len(old)
-	p.mu.Unlock()
-	p.closeAll(old)
 }

@@ -28,6 +28,7 @@ type reader struct {
 	keep *snapshot.Keep
 	snap snapshot.Snapshot
 	uses snapshot.Uses
+	seen snapshot.Uses // of uses
 }
 
 // openReader opens a reader at path with a cache of the given number of pages, or its default for 0.
@@ -51,7 +52,7 @@ func newReader(t testing.TB, path string, cacheSize int) (*reader, error) {
 	if cacheSize > 0 {
 		err = zsqlitex.ExecuteTransient(c.Zombie(), fmt.Sprintf("PRAGMA cache_size = %d", cacheSize), nil)
 	}
-	r.snap = snapshot.Of(c, r.keep)
+	r.snap.Init(c, r.keep)
 	return r, err
 }
 
@@ -70,7 +71,9 @@ func (r *reader) acquire() {
 }
 
 func (r *reader) count() snapshot.Uses {
-	u := r.snap.TakeUses()
+	u := r.snap.Uses()
+	u.Reused, u.Survived, u.Dropped = u.Reused-r.seen.Reused, u.Survived-r.seen.Survived, u.Dropped-r.seen.Dropped
+	r.seen = r.snap.Uses()
 	r.uses.Reused += u.Reused
 	r.uses.Survived += u.Survived
 	r.uses.Dropped += u.Dropped

@@ -10,6 +10,7 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/conn"
@@ -32,28 +33,33 @@ type Snapshot struct {
 	cache   *pagecache.Renewal // nil: the page cache does not survive a renewal
 	changed []uint32           // scratch
 
-	uses Uses
+	uses counters
 }
 
-// Uses counts how snapshots were acquired.
+// Uses counts how snapshots were acquired, since the reader was opened.
 type Uses struct {
 	Reused   int64 // the one before was still current
 	Survived int64 // a new one, and the page cache survived
 	Dropped  int64 // a new one, and the page cache was dropped where it might have survived
 }
 
-// Of returns the snapshot of c, not yet taken. With a nil keep it is never kept.
+// counters are what Uses tells.
+type counters struct{ reused, survived, dropped atomic.Int64 }
+
+// count is for the one goroutine that may, which needs no locked addition.
+func count(n *atomic.Int64) { n.Store(n.Load() + 1) }
+
+// Init makes s the snapshot of c, not yet taken. With a nil keep it is never kept.
 //
 // Keeping needs a write-ahead log in shared memory whose header covers all that c can see: not with
 // locking_mode = EXCLUSIVE, which has no shared memory, and not with a second database attached.
-func Of(c *conn.Conn, keep *Keep) Snapshot {
-	s := Snapshot{conn: c, keep: keep}
+func (s *Snapshot) Init(c *conn.Conn, keep *Keep) {
+	s.conn, s.keep = c, keep
 	if keep != nil && c.Pragmas().JournalMode == pragma.JournalWAL && c.OnlyMain() && c.SharesLocks() {
 		if s.index = c.WALIndex(); s.index != nil {
 			s.cache = c.Renewal()
 		}
 	}
-	return s
 }
 
 // Acquire takes the newest snapshot. It waits for locks of other connections, bounded by ctx and the busy timeout. Until
@@ -61,7 +67,7 @@ func Of(c *conn.Conn, keep *Keep) Snapshot {
 func (s *Snapshot) Acquire(ctx context.Context) error {
 	s.conn.SetContext(ctx)
 	if s.current() {
-		s.uses.Reused++
+		count(&s.uses.reused)
 		return nil
 	}
 	s.GiveUp()
@@ -138,10 +144,9 @@ func (s *Snapshot) Forget() { s.known = false }
 // Kept reports whether a transaction is open between uses.
 func (s *Snapshot) Kept() bool { return s.open }
 
-// TakeUses returns what was counted since it was called last.
-func (s *Snapshot) TakeUses() (u Uses) {
-	u, s.uses = s.uses, Uses{}
-	return u
+// Uses may be called while another goroutine has the snapshot.
+func (s *Snapshot) Uses() Uses {
+	return Uses{s.uses.reused.Load(), s.uses.survived.Load(), s.uses.dropped.Load()}
 }
 
 // Keeps reports whether this snapshot can be kept at all.

@@ -31,11 +31,11 @@ func (s *Snapshot) takeBack(a *capi.Header) {
 	}
 	var ok bool
 	if s.changed, ok = s.index.Changed(a, &s.header, s.changed[:0]); !ok || s.cache.Cleared() > 1 {
-		s.uses.Dropped++
+		count(&s.uses.dropped)
 		return
 	}
 	s.cache.TakeBack(s.changed, s.header.Pages())
-	s.uses.Survived++
+	count(&s.uses.survived)
 }
 
 // finish drops what was not taken back.

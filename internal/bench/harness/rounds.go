@@ -32,9 +32,13 @@ type SideResult struct {
 	Max     float64   `json:"max_ns,omitempty"`
 	Beside  float64   `json:"beside_per_s,omitempty"`
 	Latency *Latency  `json:"latency,omitempty"`
-	Ratio   *Ratio    `json:"ratio,omitempty"`
+
+	Figures   map[string]float64 `json:"figures,omitempty"` // the greatest of the rounds
+	Findings  []Finding          `json:"findings,omitempty"`
+	Published string             `json:"published,omitempty"`
 
 	latency Histogram
+	p99     []float64
 	beside  []float64
 	runner  Runner
 }
@@ -47,9 +51,9 @@ type Latency struct {
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// Ratio is a comparison with another side.
-type Ratio struct {
-	Of     string  `json:"of"`
+// Finding is a ratio to another side, or a figure that has a limit.
+type Finding struct {
+	Of     string  `json:"of"` // what it is, in words
 	Median float64 `json:"median,omitempty"`
 	Min    float64 `json:"min,omitempty"`
 	Max    float64 `json:"max,omitempty"`
@@ -82,15 +86,19 @@ func Run(w Workload, sides []Side, plan Plan) (Result, error) {
 		s.sum()
 	}
 	for i, side := range sides {
-		if side.Compare != nil {
-			result.Sides[i].Ratio = compare(*side.Compare, result.Sides[i], result.Sides)
+		s := &result.Sides[i]
+		for _, c := range side.Compare {
+			s.Findings = append(s.Findings, compare(c, *s, result.Sides))
+		}
+		for _, l := range side.Limits {
+			s.Findings = append(s.Findings, check(l, *s))
 		}
 	}
 	return result, errors.Join(errs...)
 }
 
 func start(side Side) SideResult {
-	s := SideResult{Name: side.Name}
+	s := SideResult{Name: side.Name, Published: side.Published}
 	runner, info, err := side.Start()
 	if err == nil {
 		if err = info.lacks(side.Want); err != nil {
@@ -118,12 +126,19 @@ func (s *SideResult) run(d time.Duration, counts bool) {
 		s.NsPerOp = append(s.NsPerOp, sample.NsPerOp())
 		s.beside = append(s.beside, sample.Beside)
 		s.latency.Merge(sample.Latency)
+		s.p99 = append(s.p99, float64(sample.Latency.Quantile(0.99)))
+		for name, value := range sample.Figures {
+			if s.Figures == nil {
+				s.Figures = map[string]float64{}
+			}
+			s.Figures[name] = max(s.Figures[name], value)
+		}
 	}
 }
 
 func (s *SideResult) sum() {
 	if s.NotRun != "" || len(s.NsPerOp) == 0 {
-		s.NsPerOp = nil
+		s.NsPerOp, s.p99, s.Figures = nil, nil, nil
 		return
 	}
 	s.Median, s.Min, s.Max = spread(s.NsPerOp)
@@ -134,29 +149,56 @@ func (s *SideResult) sum() {
 }
 
 // compare takes the ratio within each round, and of these the median: what slows the machine for a while slows both.
-func compare(c Compare, this SideResult, all []SideResult) *Ratio {
-	r := &Ratio{Of: c.meaning(), Target: c.target()}
-	if c.Op != NoTarget {
-		r.Met = "not run"
-	}
+func compare(c Compare, this SideResult, all []SideResult) Finding {
 	var ratios []float64
 	for _, other := range all {
 		if other.Name != c.With {
 			continue
 		}
-		for i := range min(len(this.NsPerOp), len(other.NsPerOp)) {
-			ratios = append(ratios, c.ratio(this.NsPerOp[i], other.NsPerOp[i]))
+		ours, theirs := this.NsPerOp, other.NsPerOp
+		if c.By == P99 {
+			ours, theirs = this.p99, other.p99
+		}
+		for i := range min(len(ours), len(theirs)) {
+			ratios = append(ratios, c.ratio(ours[i], theirs[i]))
 		}
 	}
-	if len(ratios) == 0 {
-		return r
-	}
-	r.Median, r.Min, r.Max = spread(ratios)
-	if c.Op != NoTarget {
-		r.Met = "pass"
-		if !c.met(r.Median) {
-			r.Met = "FAIL"
+	return find(c.meaning(), ratios, c.Op, c.Than)
+}
+
+// check compares a figure with its limit.
+func check(l Limit, s SideResult) Finding {
+	var values []float64
+	switch value, known := s.Figures[l.Figure]; {
+	case known:
+		values = []float64{value}
+	case l.Figure == PerSecond:
+		for _, ns := range s.NsPerOp {
+			values = append(values, 1e9/ns)
+		}
+	case l.Figure == P99Millis:
+		for _, ns := range s.p99 {
+			values = append(values, ns/1e6)
 		}
 	}
-	return r
+	return find(l.Figure, values, l.Op, l.Than)
+}
+
+func find(of string, values []float64, op Op, than float64) Finding {
+	f := Finding{Of: of, Target: op.target(than)}
+	if len(values) == 0 {
+		if op != NoTarget {
+			f.Met = "not run"
+		}
+		return f
+	}
+	f.Median, f.Min, f.Max = spread(values)
+	switch {
+	case op == NoTarget:
+	case op.met(f.Median, than):
+		f.Met = "pass"
+	default:
+		f.Met = "FAIL"
+	}
+	return f
 }

@@ -34,7 +34,7 @@ func (f *fake) Run(time.Duration) (Sample, error) {
 
 func (f *fake) Close() error { f.closed++; return nil }
 
-func (f *fake) side(compare *Compare) Side {
+func (f *fake) side(compare ...Compare) Side {
 	return Side{Name: f.name, Compare: compare, Start: func() (Runner, Info, error) {
 		return f, Info{SQLite: "3.0.0", Settings: map[string]string{"journal_mode": "wal"}}, nil
 	}}
@@ -48,16 +48,16 @@ func TestSidesRunInTurnAndRatiosAreOfOneRound(t *testing.T) {
 	b := &fake{name: "b", log: &log, ns: []int64{999, 200, 200, 2000}}
 	c := &fake{name: "c", log: &log, ns: []int64{50}}
 	r, err := Run(Workload{Name: "w", Unit: "read"}, []Side{
-		a.side(nil),
-		b.side(&Compare{With: "a", Op: AtMost, Than: 0.55}),
-		c.side(&Compare{With: "a", By: Speedup, Op: AtLeast, Than: 2}),
+		a.side(),
+		b.side(Compare{With: "a", Op: AtMost, Than: 0.55}),
+		c.side(Compare{With: "a", By: Speedup, Op: AtLeast, Than: 2}),
 	}, Plan{Rounds: 3, Time: time.Millisecond})
 	require.NoError(t, err)
 	assert.Equal(t, "a b c  a b c  b c a  c a b", "a b c  "+strings.Join(log[3:6], " ")+"  "+strings.Join(log[6:9], " ")+"  "+strings.Join(log[9:], " "))
 	assert.Equal(t, []float64{100, 120, 1000}, r.Sides[0].NsPerOp)
-	assert.Nil(t, r.Sides[0].Ratio)
-	assert.Equal(t, &Ratio{Of: "time of a ÷ this", Median: 0.5, Min: 0.5, Max: 0.6, Target: "≤ 0.55", Met: "pass"}, r.Sides[1].Ratio)
-	assert.Equal(t, &Ratio{Of: "speed of a ÷ this", Median: 50.0 / 120, Min: 0.05, Max: 0.5, Target: "≥ 2.00", Met: "FAIL"}, r.Sides[2].Ratio)
+	assert.Empty(t, r.Sides[0].Findings)
+	assert.Equal(t, []Finding{{Of: "time of a ÷ this", Median: 0.5, Min: 0.5, Max: 0.6, Target: "≤ 0.55", Met: "pass"}}, r.Sides[1].Findings)
+	assert.Equal(t, []Finding{{Of: "speed of a ÷ this", Median: 50.0 / 120, Min: 0.05, Max: 0.5, Target: "≥ 2", Met: "FAIL"}}, r.Sides[2].Findings)
 	assert.Equal(t, [3]int{1, 1, 1}, [3]int{a.closed, b.closed, c.closed})
 }
 
@@ -67,22 +67,22 @@ func TestASideThatCannotRunIsNamedWithTheReason(t *testing.T) {
 	a := &fake{name: "a", log: &log, ns: []int64{100}}
 	broken := &fake{name: "broken", log: &log, ns: []int64{1}, fails: errors.New("out of\nmemory")}
 	other := &fake{name: "other", log: &log, ns: []int64{1}}
-	different := other.side(&Compare{With: "a", Op: AtMost, Than: 1})
+	different := other.side(Compare{With: "a", Op: AtMost, Than: 1})
 	different.Want = map[string]string{"journal_mode": "delete"}
 	r, err := Run(Workload{Name: "w", Title: "all kinds", Unit: "read"}, []Side{
-		a.side(&Compare{With: "missing", By: Gain, Op: AtLeast, Than: 2}),
+		a.side(Compare{With: "missing", By: Gain, Op: AtLeast, Than: 2}),
 		{Name: "missing", Start: func() (Runner, Info, error) { return nil, Info{}, errors.New("not installed") }},
-		broken.side(nil),
+		broken.side(),
 		different,
 	}, Plan{Rounds: 2, Time: time.Millisecond})
 	require.NoError(t, err)
-	assert.Equal(t, &Ratio{Of: "speed of this ÷ missing", Target: "≥ 2.00", Met: "not run"}, r.Sides[0].Ratio)
+	assert.Equal(t, []Finding{{Of: "speed of this ÷ missing", Target: "≥ 2", Met: "not run"}}, r.Sides[0].Findings)
 	assert.Equal(t, 1, broken.closed)
 	assert.Equal(t, 1, other.closed)
 	assert.Zero(t, other.runs)
 	assert.Equal(t, `w: all kinds
-side  ns/read  min – max  reads/s     ratio  min – max  target           ratio is                 SQLite
-a     100      100 – 100  10,000,000                    ≥ 2.00  not run  speed of this ÷ missing  3.0.0
+side  ns/read  min – max  reads/s     finding  min – max  target           what it is               SQLite
+a     100      100 – 100  10,000,000                      ≥ 2     not run  speed of this ÷ missing  3.0.0
 missing not run: not installed
 broken failed: out of memory
 other not run: journal_mode is "wal", want "delete"
@@ -103,6 +103,53 @@ func TestTableShowsLatencyAndTheWriterBeside(t *testing.T) {
 	assert.Equal(t, strings.Fields("alone 1,234 99.9 – 1,000,000 810,045"), fields[2])
 	assert.Equal(t, strings.Fields("beside 2,000 2,000 – 2,000 500,000 1000 1µs 23.5µs 346µs 4.57ms"), fields[3])
 }
+
+func TestFiguresAreTheGreatestOfTheRoundsAndHaveLimits(t *testing.T) {
+	t.Parallel()
+	round := 0
+	measured := Side{
+		Name: "measured", Published: "1,819/s",
+		Compare: []Compare{{With: "slow", By: P99, Op: AtMost, Than: 0.1}, {With: "slow", By: Gain}},
+		Limits:  []Limit{{"errors", AtMost, 2}, {PerSecond, AtLeast, 1000}, {P99Millis, AtMost, 1}, {"unknown", AtMost, 1}},
+		Start: func() (Runner, Info, error) {
+			return runFunc(func() Sample {
+				round++
+				s := Sample{Ops: 1, Nanos: 500_000, Figures: map[string]float64{"errors": float64(4 - round)}} // the first run does not count
+				s.Latency.Add(time.Millisecond)
+				return s
+			}), Info{}, nil
+		},
+	}
+	slow := Side{Name: "slow", Start: func() (Runner, Info, error) {
+		return runFunc(func() (s Sample) {
+			s.Ops, s.Nanos = 1, 1_000_000
+			s.Latency.Add(20 * time.Millisecond)
+			return s
+		}), Info{}, nil
+	}}
+	r, err := Run(Workload{Name: "w", Unit: "write"}, []Side{measured, slow}, Plan{Rounds: 2, Time: time.Millisecond})
+	require.NoError(t, err)
+	s := r.Sides[0]
+	assert.Equal(t, map[string]float64{"errors": 2}, s.Figures)
+	assert.Equal(t, []Finding{
+		{Of: "p99 of slow ÷ this", Median: 20, Min: 20, Max: 20, Target: "≤ 0.10", Met: "FAIL"},
+		{Of: "speed of this ÷ slow", Median: 2, Min: 2, Max: 2},
+		{Of: "errors", Median: 2, Min: 2, Max: 2, Target: "≤ 2", Met: "pass"},
+		{Of: PerSecond, Median: 2000, Min: 2000, Max: 2000, Target: "≥ 1,000", Met: "pass"},
+		{Of: P99Millis, Median: 1, Min: 1, Max: 1, Target: "≤ 1", Met: "pass"},
+		{Of: "unknown", Target: "≤ 1", Met: "not run"},
+	}, s.Findings)
+	lines := strings.Split(r.Text(), "\n")
+	assert.Equal(t, strings.Fields("side ns/write min – max writes/s p50 p99 p99.9 longest errors published finding min – max target what it is SQLite"), strings.Fields(lines[1]))
+	assert.Equal(t, strings.Fields("measured 500,000 500,000 – 500,000 2,000 1ms 1ms 1ms 1ms 2 1,819/s 20 20 – 20 ≤ 0.10 FAIL p99 of slow ÷ this"), strings.Fields(lines[2]))
+	assert.Equal(t, strings.Fields("2 2 – 2 speed of this ÷ slow"), strings.Fields(lines[3]))
+}
+
+// runFunc is a Runner.
+type runFunc func() Sample
+
+func (f runFunc) Run(time.Duration) (Sample, error) { return f(), nil }
+func (f runFunc) Close() error                      { return nil }
 
 func TestFlagsAndFilter(t *testing.T) {
 	t.Parallel()
@@ -142,7 +189,7 @@ func TestMainWritesAReportAndRemovesItsFiles(t *testing.T) {
 	closed := false
 	workloads := []Workload{{Name: "w", Unit: "read", Open: func(dir string) ([]Side, func() error, error) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "x.db"), nil, 0o600))
-		return []Side{a.side(nil), broken.side(nil)}, func() error { closed = true; return nil }, nil
+		return []Side{a.side(), broken.side()}, func() error { closed = true; return nil }, nil
 	}}}
 	var out bytes.Buffer
 	_, err := Main("reads", Config{Plan: Plan{Rounds: 2, Time: time.Millisecond}, Dir: dir, JSON: report}, workloads, &out)
@@ -173,12 +220,12 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "works":
 		f := &fake{name: "f", log: new([]string), ns: []int64{7}}
-		if err := Serve(os.Stdin, os.Stdout, f.side(nil).Start); err != nil {
+		if err := Serve(os.Stdin, os.Stdout, f.side().Start); err != nil {
 			panic(err)
 		}
 	case "fails":
 		f := &fake{name: "f", log: new([]string), ns: []int64{7}, fails: errors.New("torn")}
-		if err := Serve(os.Stdin, os.Stdout, f.side(nil).Start); err != nil {
+		if err := Serve(os.Stdin, os.Stdout, f.side().Start); err != nil {
 			panic(err)
 		}
 	case "missing":

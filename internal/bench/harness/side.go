@@ -18,10 +18,12 @@ type Workload struct {
 
 // A Side is one implementation of a Workload.
 type Side struct {
-	Name    string
-	Start   func() (Runner, Info, error) // gets ready; an error becomes the reason why the side is not run
-	Want    map[string]string            // settings that Info must have, so that all sides really do the same
-	Compare *Compare                     // nil: the side stands for itself
+	Name      string
+	Start     func() (Runner, Info, error) // gets ready; an error becomes the reason why the side is not run
+	Want      map[string]string            // settings that Info must have, so that all sides really do the same
+	Compare   []Compare                    // none: the side stands for itself
+	Limits    []Limit
+	Published string // the figure that others published for the same work, with its unit; empty if there is none
 }
 
 // A Runner is a side that has been started.
@@ -55,6 +57,10 @@ type Sample struct {
 	Beside  float64   `json:"beside,omitempty"` // commits per second of a writer that ran beside
 	Latency Histogram `json:"latency,omitzero"` // of single operations; empty if not asked for
 	Error   string    `json:"error,omitempty"`
+
+	// Figures are what else is worth a column, by its heading: "SQLITE_BUSY", "peak RSS, MB". Less is better: the result has the
+	// greatest of all rounds.
+	Figures map[string]float64 `json:"figures,omitempty"`
 }
 
 // NsPerOp is the time of one operation.
@@ -75,6 +81,7 @@ const (
 	Time    Measure = iota // time of With ÷ time of this side: below 1, With is faster
 	Speedup                // speed of With ÷ speed of this side: above 1, With is faster
 	Gain                   // speed of this side ÷ speed of With: above 1, this side is faster
+	P99                    // 99th percentile of With ÷ that of this side: below 1, With is faster
 )
 
 // Op says on which side of the target a ratio should be.
@@ -86,7 +93,7 @@ const (
 	AtLeast
 )
 
-// ratio compares the times of one operation of this side and the other.
+// ratio compares the times of one operation of this side and the other, or their percentiles.
 func (c Compare) ratio(this, other float64) float64 {
 	if c.By == Speedup {
 		return this / other
@@ -94,25 +101,38 @@ func (c Compare) ratio(this, other float64) float64 {
 	return other / this // of times, or of speeds the other way round
 }
 
-// met tells whether ratio reaches the target.
-func (c Compare) met(ratio float64) bool {
-	switch c.Op {
+// Limit is a target for a figure of one side alone.
+type Limit struct {
+	Figure string // one of Sample.Figures, PerSecond or P99Millis
+	Op     Op
+	Than   float64
+}
+
+// Figures that every side has, if it measures single operations.
+const (
+	PerSecond = "operations per second"
+	P99Millis = "p99, ms"
+)
+
+// met tells whether a value reaches the target than.
+func (op Op) met(value, than float64) bool {
+	switch op {
 	case AtMost:
-		return ratio <= c.Than
+		return value <= than
 	case AtLeast:
-		return ratio >= c.Than
+		return value >= than
 	default:
 		return true
 	}
 }
 
 // target is the target in words.
-func (c Compare) target() string {
-	switch c.Op {
+func (op Op) target(than float64) string {
+	switch op {
 	case AtMost:
-		return fmt.Sprintf("≤ %.2f", c.Than)
+		return "≤ " + precise(than)
 	case AtLeast:
-		return fmt.Sprintf("≥ %.2f", c.Than)
+		return "≥ " + precise(than)
 	default:
 		return ""
 	}
@@ -125,6 +145,8 @@ func (c Compare) meaning() string {
 		return "time of " + c.With + " ÷ this"
 	case Speedup:
 		return "speed of " + c.With + " ÷ this"
+	case P99:
+		return "p99 of " + c.With + " ÷ this"
 	default:
 		return "speed of this ÷ " + c.With
 	}

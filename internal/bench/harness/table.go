@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -10,29 +11,18 @@ import (
 
 // Text renders the result as a table for people.
 func (r Result) Text() string {
-	latency, beside, ratio := false, false, false
-	for _, s := range r.Sides {
-		latency = latency || s.Latency != nil
-		beside = beside || s.Beside > 0
-		ratio = ratio || s.Ratio != nil
-	}
+	l := r.layout()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %s\n", r.Workload, r.Title)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	columns := []string{"side", "ns/" + r.Unit, "min – max", r.Unit + "s/s"}
-	if beside {
-		columns = append(columns, "commits/s")
-	}
-	if latency {
-		columns = append(columns, "p50", "p99", "p99.9", "longest")
-	}
-	if ratio {
-		columns = append(columns, "ratio", "min – max", "target", "", "ratio is")
-	}
-	writeRow(t, append(columns, "SQLite"))
+	writeRow(t, l.heading(r.Unit))
 	for _, s := range r.Sides {
-		if s.NotRun == "" {
-			writeRow(t, append(s.cells(latency, beside, ratio), s.SQLite))
+		if s.NotRun != "" {
+			continue
+		}
+		writeRow(t, l.cells(s))
+		for i := 1; i < len(s.Findings); i++ {
+			writeRow(t, append(make([]string, l.before), s.Findings[i].cells()...))
 		}
 	}
 	_ = t.Flush() // into memory
@@ -47,30 +37,95 @@ func (r Result) Text() string {
 	return b.String()
 }
 
-func (s SideResult) cells(latency, beside, ratio bool) []string {
+// layout says which columns a table has.
+type layout struct {
+	latency, beside, findings, published bool
+	figures                              []string
+	before                               int // columns before the findings
+}
+
+func (r Result) layout() layout {
+	var l layout
+	names := map[string]bool{}
+	for _, s := range r.Sides {
+		l.latency = l.latency || s.Latency != nil
+		l.beside = l.beside || s.Beside > 0
+		l.findings = l.findings || len(s.Findings) > 0
+		l.published = l.published || s.Published != ""
+		for name := range s.Figures {
+			names[name] = true
+		}
+	}
+	l.figures = sortedKeys(names)
+	return l
+}
+
+func (l *layout) heading(unit string) []string {
+	cells := []string{"side", "ns/" + unit, "min – max", unit + "s/s"}
+	if l.beside {
+		cells = append(cells, "commits/s")
+	}
+	if l.latency {
+		cells = append(cells, "p50", "p99", "p99.9", "longest")
+	}
+	cells = append(cells, l.figures...)
+	if l.published {
+		cells = append(cells, "published")
+	}
+	l.before = len(cells)
+	if l.findings {
+		cells = append(cells, "finding", "min – max", "target", "", "what it is")
+	}
+	return append(cells, "SQLite")
+}
+
+func (l *layout) cells(s SideResult) []string {
 	cells := []string{s.Name, figure(s.Median), figure(s.Min) + " – " + figure(s.Max), figure(1e9 / s.Median)}
-	if beside {
+	if l.beside {
 		cells = append(cells, blankZero(s.Beside, "%.0f"))
 	}
-	if latency {
-		if l := s.Latency; l != nil {
-			cells = append(cells, short(l.P50), short(l.P99), short(l.P999), short(l.Longest))
+	if l.latency {
+		if of := s.Latency; of != nil {
+			cells = append(cells, short(of.P50), short(of.P99), short(of.P999), short(of.Longest))
 		} else {
 			cells = append(cells, "", "", "", "")
 		}
 	}
-	if ratio {
-		r := s.Ratio
-		switch {
-		case r == nil:
-			cells = append(cells, "", "", "", "", "")
-		case r.Median == 0:
-			cells = append(cells, "", "", r.Target, r.Met, r.Of)
-		default:
-			cells = append(cells, fmt.Sprintf("%.2f", r.Median), fmt.Sprintf("%.2f – %.2f", r.Min, r.Max), r.Target, r.Met, r.Of)
+	for _, name := range l.figures {
+		value, known := s.Figures[name]
+		if !known {
+			cells = append(cells, "")
+			continue
 		}
+		cells = append(cells, precise(value))
 	}
-	return cells
+	if l.published {
+		cells = append(cells, s.Published)
+	}
+	if l.findings {
+		if len(s.Findings) == 0 {
+			s.Findings = []Finding{{}}
+		}
+		cells = append(cells, s.Findings[0].cells()...)
+	}
+	return append(cells, s.SQLite)
+}
+
+func (f Finding) cells() []string {
+	if f.Met == "not run" || f.Of == "" {
+		return []string{"", "", f.Target, f.Met, f.Of}
+	}
+	return []string{precise(f.Median), precise(f.Min) + " – " + precise(f.Max), f.Target, f.Met, f.Of}
+}
+
+// precise shows whole numbers as they are, others with two decimal places, and thousands apart.
+func precise(f float64) string {
+	switch {
+	case f == math.Trunc(f) || f >= 1000:
+		return thousands(fmt.Sprintf("%.0f", f))
+	default:
+		return fmt.Sprintf("%.2f", f)
+	}
 }
 
 func writeRow(t *tabwriter.Writer, cells []string) {
@@ -82,7 +137,10 @@ func figure(f float64) string {
 	if f < 100 {
 		return fmt.Sprintf("%.1f", f)
 	}
-	digits := fmt.Sprintf("%.0f", f)
+	return thousands(fmt.Sprintf("%.0f", f))
+}
+
+func thousands(digits string) string {
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}

@@ -134,7 +134,7 @@ const (
 )
 
 // Side makes a side of a workload.
-func (s Spec) Side(name string, compare *harness.Compare) harness.Side {
+func (s Spec) Side(name string, compare ...harness.Compare) harness.Side {
 	return harness.Side{Name: name, Start: harness.Command(s.command), Want: s.want(), Compare: compare}
 }
 

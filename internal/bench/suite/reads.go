@@ -25,11 +25,11 @@ func row() harness.Workload {
 		Name: "row", Title: "one row of 4 columns by key, into a struct; every read sees the newest commit", Unit: "read",
 		Open: func(dir string) ([]harness.Side, func() error, error) {
 			path, err := filled(dir)
-			side := func(peer peers.Peer, compare *harness.Compare) harness.Side {
-				return peers.Spec{Peer: peer, Work: peers.WorkRow, Path: path}.Side(string(peer), compare)
+			side := func(peer peers.Peer, compare ...harness.Compare) harness.Side {
+				return peers.Spec{Peer: peer, Work: peers.WorkRow, Path: path}.Side(string(peer), compare...)
 			}
 			return []harness.Side{
-				side(peers.Sanelite, nil),
+				side(peers.Sanelite),
 				side(peers.C, time(sanelite, harness.AtMost, 1.15)),
 				side(peers.Zombiezen, time(sanelite, harness.AtMost, 0.60)),
 				side(peers.Bun, time(sanelite, harness.AtMost, 0.70)),
@@ -63,15 +63,15 @@ func parallel(state string) harness.Workload {
 			default:
 				err = peers.Create(spec.Path, true)
 			}
-			side := func(peer peers.Peer, goroutines int, name string, compare *harness.Compare) harness.Side {
+			side := func(peer peers.Peer, goroutines int, name string, compare ...harness.Compare) harness.Side {
 				s := spec
 				s.Peer, s.Goroutines = peer, goroutines
-				return s.Side(name, compare)
+				return s.Side(name, compare...)
 			}
 			return []harness.Side{
-				side(peers.Sanelite, 1, "sanelite, 1 goroutine", nil),
+				side(peers.Sanelite, 1, "sanelite, 1 goroutine"),
 				side(peers.Sanelite, 2, "sanelite, 2 goroutines", gain("sanelite, 1 goroutine", harness.AtLeast, 1.7)),
-				side(peers.Zombiezen, 1, "zombiezen, 1 connection", nil),
+				side(peers.Zombiezen, 1, "zombiezen, 1 connection"),
 				side(peers.Zombiezen, 2, "zombiezen, 2 connections", gain("zombiezen, 1 connection", harness.NoTarget, 0)),
 			}, done, err
 		},
@@ -83,11 +83,11 @@ func all() harness.Workload {
 		Name: "all", Title: "50,000 rows of 4 columns into a slice of structs", Unit: "read",
 		Open: func(dir string) ([]harness.Side, func() error, error) {
 			path, err := filled(dir)
-			side := func(peer peers.Peer, compare *harness.Compare) harness.Side {
-				return peers.Spec{Peer: peer, Work: peers.WorkAll, Path: path}.Side(string(peer), compare)
+			side := func(peer peers.Peer, compare ...harness.Compare) harness.Side {
+				return peers.Spec{Peer: peer, Work: peers.WorkAll, Path: path}.Side(string(peer), compare...)
 			}
 			return []harness.Side{
-				side(peers.Sanelite, nil),
+				side(peers.Sanelite),
 				side(peers.Zombiezen, time(sanelite, harness.AtMost, 0.75)),
 				side(peers.Bun, time(sanelite, harness.AtMost, 1.10)),
 				side(peers.BetterSQLite3, time(sanelite, harness.NoTarget, 0)),
@@ -103,12 +103,12 @@ func beside() harness.Workload {
 		Name: "beside", Title: "one row by key, beside sanelite's writer that updates one row per commit, in the same process", Unit: "read",
 		Open: func(dir string) ([]harness.Side, func() error, error) {
 			path, err := filled(dir)
-			side := func(peer peers.Peer, rate int, name string, compare *harness.Compare) harness.Side {
-				return peers.Spec{Peer: peer, Work: peers.WorkRow, Path: path, Beside: rate, Latency: true}.Side(name, compare)
+			side := func(peer peers.Peer, rate int, name string, compare ...harness.Compare) harness.Side {
+				return peers.Spec{Peer: peer, Work: peers.WorkRow, Path: path, Beside: rate, Latency: true}.Side(name, compare...)
 			}
 			const alone, at1000, at10000 = "sanelite, alone", "sanelite, 1,000/s", "sanelite, 10,000/s"
 			return []harness.Side{
-				side(peers.Sanelite, 0, alone, nil),
+				side(peers.Sanelite, 0, alone),
 				side(peers.Sanelite, 1000, at1000, gain(alone, harness.AtLeast, 0.90)),
 				side(peers.Sanelite, 10000, at10000, gain(alone, harness.AtLeast, 0.60)),
 				side(peers.Zombiezen, 0, "zombiezen, alone", speedup(alone, harness.NoTarget, 0)),

@@ -31,14 +31,14 @@ func run(command string, workloads []harness.Workload, args []string) error {
 	return err
 }
 
-func time(with string, op harness.Op, than float64) *harness.Compare {
-	return &harness.Compare{With: with, By: harness.Time, Op: op, Than: than}
+func time(with string, op harness.Op, than float64) harness.Compare {
+	return harness.Compare{With: with, By: harness.Time, Op: op, Than: than}
 }
 
-func speedup(with string, op harness.Op, than float64) *harness.Compare {
-	return &harness.Compare{With: with, By: harness.Speedup, Op: op, Than: than}
+func speedup(with string, op harness.Op, than float64) harness.Compare {
+	return harness.Compare{With: with, By: harness.Speedup, Op: op, Than: than}
 }
 
-func gain(with string, op harness.Op, than float64) *harness.Compare {
-	return &harness.Compare{With: with, By: harness.Gain, Op: op, Than: than}
+func gain(with string, op harness.Op, than float64) harness.Compare {
+	return harness.Compare{With: with, By: harness.Gain, Op: op, Than: than}
 }

@@ -14,25 +14,25 @@ func Writes() []harness.Workload {
 	return []harness.Workload{
 		writing("insert-64", "64 goroutines, each inserts one row at a time; synchronous NORMAL", "insert",
 			peers.Spec{Work: peers.WorkInsert, Goroutines: 64},
-			by(peers.Sanelite, sanelite, nil),
+			by(peers.Sanelite, sanelite),
 			by(peers.Zombiezen, mutex, speedup(sanelite, harness.AtLeast, 5)),
 			by(peers.Mattn, "mattn", speedup(sanelite, harness.NoTarget, 0)),
 		),
 		writing("insert-64-full", "64 goroutines, each inserts one row at a time; synchronous FULL", "insert",
 			peers.Spec{Work: peers.WorkInsert, Goroutines: 64, Full: true},
-			by(peers.Sanelite, sanelite, nil),
+			by(peers.Sanelite, sanelite),
 			by(peers.Zombiezen, mutex, speedup(sanelite, harness.AtLeast, 12)),
-			writer{peer: peers.Zombiezen, name: mutexNormal, compare: speedup(sanelite, harness.AtLeast, 1), normal: true},
+			writer{peer: peers.Zombiezen, name: mutexNormal, compare: []harness.Compare{speedup(sanelite, harness.AtLeast, 1)}, normal: true},
 		),
 		writing("insert-8", "8 goroutines, each inserts one row at a time; synchronous NORMAL", "insert",
 			peers.Spec{Work: peers.WorkInsert, Goroutines: 8},
-			by(peers.Sanelite, sanelite, nil),
+			by(peers.Sanelite, sanelite),
 			by(peers.Zombiezen, mutex, speedup(sanelite, harness.NoTarget, 0)),
 			by(peers.Mattn, "mattn", speedup(sanelite, harness.AtLeast, 3)),
 		),
 		writing("insert-1", "one goroutine inserts one row at a time; synchronous NORMAL", "insert",
 			peers.Spec{Work: peers.WorkInsert},
-			by(peers.Sanelite, sanelite, nil),
+			by(peers.Sanelite, sanelite),
 			by(peers.Zombiezen, "zombiezen", time(sanelite, harness.AtMost, 0.95)),
 			by(peers.Bun, "bun", time(sanelite, harness.NoTarget, 0)),
 			by(peers.BetterSQLite3, "better-sqlite3", time(sanelite, harness.NoTarget, 0)),
@@ -41,7 +41,7 @@ func Writes() []harness.Workload {
 		),
 		writing("bulk", "50,000 rows in one transaction; synchronous NORMAL", "row",
 			peers.Spec{Work: peers.WorkBulk},
-			by(peers.Sanelite, sanelite, nil),
+			by(peers.Sanelite, sanelite),
 			by(peers.Zombiezen, "zombiezen", time(sanelite, harness.AtMost, 1.10)),
 			by(peers.BetterSQLite3, "better-sqlite3", time(sanelite, harness.AtMost, 1)),
 			by(peers.Mattn, "mattn", time(sanelite, harness.AtMost, 1)),
@@ -65,9 +65,9 @@ func steady(full bool) harness.Workload {
 	}
 	return writing(name, fmt.Sprintf("%d goroutines insert %d rows a second between them: how long each takes; synchronous %s", steadyGoroutines, steadyRate, synchronous), "insert",
 		peers.Spec{Work: peers.WorkInsert, Goroutines: steadyGoroutines, Rate: steadyRate, Full: full},
-		by(peers.Sanelite, sanelite, nil),
-		by(peers.Zombiezen, "zombiezen, mutex", nil),
-		by(peers.Mattn, "mattn", nil),
+		by(peers.Sanelite, sanelite),
+		by(peers.Zombiezen, "zombiezen, mutex"),
+		by(peers.Mattn, "mattn"),
 	)
 }
 
@@ -75,11 +75,11 @@ func steady(full bool) harness.Workload {
 type writer struct {
 	peer    peers.Peer
 	name    string
-	compare *harness.Compare
+	compare []harness.Compare
 	normal  bool // synchronous NORMAL, whatever the others have
 }
 
-func by(peer peers.Peer, name string, compare *harness.Compare) writer {
+func by(peer peers.Peer, name string, compare ...harness.Compare) writer {
 	return writer{peer: peer, name: name, compare: compare}
 }
 
@@ -97,7 +97,7 @@ func writing(name, title, unit string, spec peers.Spec, writers ...writer) harne
 				if err := peers.Create(s.Path, false); err != nil {
 					return nil, nil, err
 				}
-				sides = append(sides, s.Side(w.name, w.compare))
+				sides = append(sides, s.Side(w.name, w.compare...))
 			}
 			return sides, nil, nil
 		},
