@@ -15,8 +15,9 @@ type Reader struct {
 	Snapshot snapshot.Snapshot
 	rested   int // sweeps since it was used
 
-	// Every Get, on every processor, looks for the reader that its goroutine had last. The words that change with every use are
-	// therefore on a cache line of their own.
+	// Every Get, on every processor, looks for the reader that its goroutine had last, which hardly ever changes. Nothing that
+	// changes with every use may share a cache line with that.
+	_        [64]byte
 	last     atomic.Uintptr // the goroutine that had it last
 	_        [64]byte
 	owner    atomic.Uintptr
