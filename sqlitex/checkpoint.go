@@ -75,7 +75,7 @@ func (db *DB) Checkpoint(ctx context.Context, mode CheckpointMode) (CheckpointIn
 // checkpointsInBackground reports whether this handle copies the log back by itself.
 func (db *DB) checkpointsInBackground() bool {
 	o := &db.opts
-	return !db.memory && o.Mode != ReadOnly && o.Checkpoints == CheckpointsAuto && o.Pragmas.WALAutoCheckpoint >= 0 &&
+	return !checkpoint.InCommit && !db.memory && o.Mode != ReadOnly && o.Checkpoints == CheckpointsAuto && o.Pragmas.WALAutoCheckpoint >= 0 &&
 		o.Pragmas.WithDefaults().JournalMode == pragma.JournalWAL
 }
 

@@ -3,12 +3,14 @@ package sqlitex_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"zombiezen.com/go/sqlite"
 
 	"github.com/sanelite/sanelite/internal/dbtest"
 	"github.com/sanelite/sanelite/pragma"
@@ -58,6 +60,24 @@ func TestNoConnectionChecksPointsByItselfInACommit(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Zero(t, pages, name)
 	}
+}
+
+// With locking_mode EXCLUSIVE the log has no memory that another connection could see, and no other connection can copy it back.
+func TestACommitCopiesTheLogBackWhereNoOtherConnectionCan(t *testing.T) {
+	t.Parallel()
+	exclusive := func(_ context.Context, c *sqlite.Conn) error { return run(c, `PRAGMA locking_mode = EXCLUSIVE`) }
+	db, err := sqlitex.Open(t.Context(), filepath.Join(t.TempDir(), "alone.db"), &sqlitex.Options{
+		Setup: exclusive, Pragmas: pragma.Config{WALAutoCheckpoint: 50},
+	})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, db.Close()) }()
+	_, err = db.Exec(t.Context(), blobs)
+	require.NoError(t, err)
+	fill(t, db, 500)
+	assert.Less(t, logSize(t, db), int64(100*4096))
+	require.NoError(t, db.WriteConn(t.Context(), func(*sqlite.Conn) error { return nil }))
+	fill(t, db, 500)
+	assert.Less(t, logSize(t, db), int64(100*4096), "nor does lending the connection undo it")
 }
 
 func TestExternalAndManualCheckpointsLeaveTheLogAlone(t *testing.T) {

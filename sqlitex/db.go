@@ -2,6 +2,7 @@ package sqlitex
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"sync"
 	"sync/atomic"
@@ -125,7 +126,9 @@ func (db *DB) takeWriter(ctx context.Context) (*conn.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.useWriter(c)
+	if err := db.useWriter(c); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -136,11 +139,18 @@ func (db *DB) releaseWriter() {
 }
 
 // useWriter makes c the connection that writes.
-func (db *DB) useWriter(c *conn.Conn) {
-	db.writer.Store(c)
-	if c.Pragmas().JournalMode == pragma.JournalWAL && c.SharesLocks() {
-		db.log.Store(c.WALIndex())
+func (db *DB) useWriter(c *conn.Conn) error {
+	if c.Pragmas().JournalMode == pragma.JournalWAL {
+		if c.SharesLocks() {
+			db.log.Store(c.WALIndex())
+		} else if db.checkpointsInBackground() { // Setup took the file for this connection alone: no other can get at the log
+			if err := c.CheckpointInCommit(db.opts.Pragmas.WithDefaults().WALAutoCheckpoint); err != nil {
+				return errors.Join(err, c.Close())
+			}
+		}
 	}
+	db.writer.Store(c)
+	return nil
 }
 
 // checkWriter looks at the log that has grown, and drops a connection that can no longer be trusted. A memory database has no

@@ -76,7 +76,9 @@ func (db *DB) open(ctx context.Context, created bool) error {
 		if err != nil {
 			return err
 		}
-		db.useWriter(c)
+		if err := db.useWriter(c); err != nil {
+			return err
+		}
 		if db.keepWAL = keepWAL; keepWAL {
 			if err := c.SkipCheckpointOnClose(); err != nil {
 				return err

@@ -131,10 +131,32 @@ func (s *shared) doOthers() bool {
 	if s.queue.Crowded() {
 		runtime.Gosched()
 	}
-	p := s.next()
-	if p == nil {
+	switch p := s.next(); {
+	case p == nil:
 		return true
+	case s.conn.CallsGo():
+		return s.doElsewhere(p)
+	default:
+		return s.doFrom(p)
 	}
+}
+
+// doElsewhere is doFrom on a goroutine of its own, for statements that may call functions written in Go: with runtime.Goexit
+// these end the goroutine that they run on, which must not be the leader's.
+func (s *shared) doElsewhere(p *writer.Part) (committable bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.queue.Moved()
+		committable = s.doFrom(p)
+	}()
+	<-done
+	s.queue.Moved()
+	return committable
+}
+
+// doFrom does p and what follows it in the queue.
+func (s *shared) doFrom(p *writer.Part) (committable bool) {
 	for start := time.Now(); p != nil; p = s.next() {
 		s.parts = append(s.parts, p)
 		if !s.do(p) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -60,6 +61,7 @@ type Conn struct {
 	control control
 	hold    hold
 	tainted bool // something of a caller's is left on it
+	lent    bool // user code has had the zombiezen connection
 
 	// What the connection is to look like whenever it changes hands.
 	pragmas   pragma.Config
@@ -188,6 +190,18 @@ func (c *Conn) readOnce() error {
 	defer s.Finalize()
 	return s.Run()
 }
+
+// CheckpointInCommit has SQLite copy the log back, in the COMMIT that finds the given number of pages in it.
+func (c *Conn) CheckpointInCommit(pages int) error {
+	if err := c.RunOnce("PRAGMA wal_autocheckpoint = " + strconv.Itoa(pages)); err != nil {
+		return err
+	}
+	c.pragmas.WALAutoCheckpoint = pages
+	return nil
+}
+
+// CallsGo reports whether statements may call functions written in Go: user code could have registered some.
+func (c *Conn) CallsGo() bool { return c.lent || c.cfg.Setup != nil }
 
 // setup runs the user's Setup and refuses one that undoes what Options promise.
 func (c *Conn) setup(ctx context.Context) error {

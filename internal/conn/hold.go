@@ -37,8 +37,8 @@ func (c *Conn) CommitHolding(ctx context.Context) error {
 }
 
 func (c *Conn) mayHold() bool {
-	if c.pragmas.JournalMode != pragma.JournalWAL || !c.OnlyMain() || !c.SharesLocks() {
-		return false
+	if c.pragmas.JournalMode != pragma.JournalWAL || !c.OnlyMain() || !c.SharesLocks() || c.pragmas.WALAutoCheckpoint > 0 {
+		return false // a checkpoint in COMMIT fails where the lock is held
 	}
 	if c.hold.stmt == nil {
 		s, _, err := c.Prepare(holdSQL, true)

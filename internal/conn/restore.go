@@ -15,6 +15,7 @@ import (
 // back, temporary objects dropped, foreign databases detached, pragmas set again. The first error is for the one who left
 // it so; whole is false where the connection could not be restored and must be replaced.
 func (c *Conn) Restore() (report error, whole bool) {
+	c.lent = true
 	c.ClearContext()
 	if !c.alive() {
 		c.tainted = true

@@ -108,6 +108,11 @@ func (q *Queue) Committed(n int) {
 func (q *Queue) Invoke(p *Part) {
 	p.waiter.answer <- answer{turn: Run}
 	<-p.waiter.returned
+	q.Moved()
+}
+
+// Moved notes that the writer has come to the calling goroutine, for diagnostics.
+func (q *Queue) Moved() {
 	q.mu.Lock()
 	q.holder.goroutine = goroutine.ID()
 	q.mu.Unlock()

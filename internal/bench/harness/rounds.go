@@ -38,7 +38,7 @@ type SideResult struct {
 	Published string             `json:"published,omitempty"`
 
 	latency Histogram
-	p99     []float64
+	rounds  []Histogram
 	beside  []float64
 	runner  Runner
 }
@@ -126,7 +126,7 @@ func (s *SideResult) run(d time.Duration, counts bool) {
 		s.NsPerOp = append(s.NsPerOp, sample.NsPerOp())
 		s.beside = append(s.beside, sample.Beside)
 		s.latency.Merge(sample.Latency)
-		s.p99 = append(s.p99, float64(sample.Latency.Quantile(0.99)))
+		s.rounds = append(s.rounds, sample.Latency)
 		for name, value := range sample.Figures {
 			if s.Figures == nil {
 				s.Figures = map[string]float64{}
@@ -138,7 +138,7 @@ func (s *SideResult) run(d time.Duration, counts bool) {
 
 func (s *SideResult) sum() {
 	if s.NotRun != "" || len(s.NsPerOp) == 0 {
-		s.NsPerOp, s.p99, s.Figures = nil, nil, nil
+		s.NsPerOp, s.rounds, s.Figures = nil, nil, nil
 		return
 	}
 	s.Median, s.Min, s.Max = spread(s.NsPerOp)
@@ -156,14 +156,24 @@ func compare(c Compare, this SideResult, all []SideResult) Finding {
 			continue
 		}
 		ours, theirs := this.NsPerOp, other.NsPerOp
-		if c.By == P99 {
-			ours, theirs = this.p99, other.p99
+		if c.By >= P99 {
+			ours, theirs = this.latencies(c.By), other.latencies(c.By)
 		}
 		for i := range min(len(ours), len(theirs)) {
 			ratios = append(ratios, c.ratio(ours[i], theirs[i]))
 		}
 	}
 	return find(c.meaning(), ratios, c.Op, c.Than)
+}
+
+// latencies are those of each round; none if single operations were not measured.
+func (s SideResult) latencies(by Measure) (ns []float64) {
+	for _, h := range s.rounds {
+		if !h.IsZero() {
+			ns = append(ns, float64(by.latency(h)))
+		}
+	}
+	return ns
 }
 
 // check compares a figure with its limit.
@@ -177,7 +187,7 @@ func check(l Limit, s SideResult) Finding {
 			values = append(values, 1e9/ns)
 		}
 	case l.Figure == P99Millis:
-		for _, ns := range s.p99 {
+		for _, ns := range s.latencies(P99) {
 			values = append(values, ns/1e6)
 		}
 	}

@@ -82,7 +82,21 @@ const (
 	Speedup                // speed of With ÷ speed of this side: above 1, With is faster
 	Gain                   // speed of this side ÷ speed of With: above 1, this side is faster
 	P99                    // 99th percentile of With ÷ that of this side: below 1, With is faster
+	P999                   // 99.9th percentile, likewise
+	Longest                // longest operation, likewise
 )
+
+// latency is how long operations took by this measure.
+func (m Measure) latency(h Histogram) time.Duration {
+	switch m {
+	case P99:
+		return h.Quantile(0.99)
+	case P999:
+		return h.Quantile(0.999)
+	default:
+		return h.Longest()
+	}
+}
 
 // Op says on which side of the target a ratio should be.
 type Op int
@@ -147,6 +161,10 @@ func (c Compare) meaning() string {
 		return "speed of " + c.With + " ÷ this"
 	case P99:
 		return "p99 of " + c.With + " ÷ this"
+	case P999:
+		return "p99.9 of " + c.With + " ÷ this"
+	case Longest:
+		return "longest of " + c.With + " ÷ this"
 	default:
 		return "speed of this ÷ " + c.With
 	}

@@ -59,15 +59,19 @@ func startDatabaseSQL(s Spec) (_ *loop, info harness.Info, err error) {
 		}
 		info.Settings[name] = value
 	}
-	query := map[Work]string{WorkRow: selectRow, WorkAll: selectAll, WorkInsert: insert, WorkBulk: insert}[s.Work]
+	query := map[Work]string{WorkRow: selectRow, WorkAll: selectAll, WorkInsert: insert, WorkUpdate: update, WorkBulk: insert}[s.Work]
 	stmt, err := db.Prepare(query)
 	if err != nil {
 		return nil, info, err
 	}
 	l.closings = []func() error{stmt.Close, db.Close}
-	if query == insert {
+	if s.Work.writes() {
+		before := []string{empty, truncate}
+		if s.Work == WorkUpdate {
+			before = []string{truncate}
+		}
 		l.prepare = func() error {
-			for _, query := range []string{empty, truncate} {
+			for _, query := range before {
 				if _, err := db.Exec(query); err != nil {
 					return err
 				}
@@ -98,6 +102,11 @@ func databaseSQLCall(db *sql.DB, stmt *sql.Stmt, work Work) func(int64) error {
 	case WorkInsert:
 		return func(i int64) error {
 			_, err := stmt.Exec("ann", "ann@example.com", i)
+			return err
+		}
+	case WorkUpdate:
+		return func(i int64) error {
+			_, err := stmt.Exec(key(i))
 			return err
 		}
 	default:

@@ -12,6 +12,7 @@ import (
 	"github.com/sanelite/sanelite/tx"
 
 	"github.com/sanelite/sanelite/internal/bench/harness"
+	"github.com/sanelite/sanelite/internal/checkpoint"
 )
 
 var errWrongRow = errors.New("a wrong row")
@@ -24,6 +25,7 @@ func openSanelite(s Spec) (*sqlitex.DB, error) {
 	if s.Full {
 		options.Pragmas.Synchronous = pragma.SyncFull
 	}
+	checkpoint.InCommit = s.InCommit
 	if s.KeepWAL {
 		options.Checkpoints = sqlitex.CheckpointsManual
 	}
@@ -38,7 +40,7 @@ func startSanelite(s Spec) (*loop, harness.Info, error) {
 		return nil, info, err
 	}
 	borrow := db.ReadConn
-	if s.Work == WorkInsert || s.Work == WorkBulk {
+	if s.Work.writes() {
 		borrow = db.WriteConn
 	}
 	err = borrow(ctx, func(c *sqlite.Conn) (err error) {
@@ -53,11 +55,12 @@ func startSanelite(s Spec) (*loop, harness.Info, error) {
 	if s.Beside > 0 {
 		l.writer = saneliteWriter(db, s.Beside)
 	}
-	switch s.Work {
-	case WorkInsert, WorkBulk:
+	if s.Work.writes() {
 		l.prepare = func() error {
-			if _, err := db.Exec(ctx, empty); err != nil {
-				return err
+			if s.Work != WorkUpdate {
+				if _, err := db.Exec(ctx, empty); err != nil {
+					return err
+				}
 			}
 			_, err := db.Checkpoint(ctx, sqlitex.CheckpointTruncate)
 			return err
@@ -91,6 +94,11 @@ func saneliteCall(ctx context.Context, db *sqlitex.DB, work Work) func(int64) er
 	case WorkInsert:
 		return func(i int64) error {
 			_, err := db.Exec(ctx, insert, "ann", "ann@example.com", i)
+			return err
+		}
+	case WorkUpdate:
+		return func(i int64) error {
+			_, err := db.Exec(ctx, update, key(i))
 			return err
 		}
 	default:

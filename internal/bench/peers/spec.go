@@ -24,6 +24,8 @@ type Spec struct {
 	Full bool  `json:"full,omitempty"` // synchronous=FULL instead of NORMAL
 	Mmap int64 `json:"mmap,omitempty"`
 
+	InCommit bool `json:"in_commit,omitempty"` // sanelite leaves checkpoints to SQLite, as all others do
+
 	KeepWAL bool `json:"keep_wal,omitempty"` // no checkpoints: the rows are to stay in the write-ahead log
 	Beside  int  `json:"beside,omitempty"`   // commits per second of sanelite's writer, beside WorkRow
 	Latency bool `json:"latency,omitempty"`  // measure single operations too
@@ -52,6 +54,7 @@ const (
 	WorkRow    Work = "row"    // one row by key, into a struct or object
 	WorkAll    Work = "all"    // all rows, into a slice or array
 	WorkInsert Work = "insert" // one row, one commit, where the side does not share commits
+	WorkUpdate Work = "update" // one of all rows, and so mostly another page, one commit; in Go only
 	WorkBulk   Work = "bulk"   // BulkRows rows in one transaction; an operation is a row
 )
 
@@ -201,12 +204,15 @@ func (s Spec) start() (harness.Runner, harness.Info, error) {
 	return l, info, nil
 }
 
+// writes reports whether the work changes rows.
+func (w Work) writes() bool { return w == WorkInsert || w == WorkUpdate || w == WorkBulk }
+
 // unit is how many operations of the workload one call of a side does, and how many calls go by between two looks at the clock.
 func (w Work) unit() (operations, batch int64) {
 	switch w {
 	case WorkRow:
 		return 1, 64
-	case WorkInsert:
+	case WorkInsert, WorkUpdate:
 		return 1, 4
 	case WorkBulk:
 		return BulkRows, 1

@@ -86,7 +86,11 @@ func startZombiezen(s Spec) (_ *loop, info harness.Info, err error) {
 			return nil, info, err
 		}
 		l.prepare = func() error {
-			return errors.Join(zsqlitex.ExecuteTransient(c, empty, nil), zsqlitex.ExecuteTransient(c, truncate, nil))
+			var err error
+			if s.Work != WorkUpdate {
+				err = zsqlitex.ExecuteTransient(c, empty, nil)
+			}
+			return errors.Join(err, zsqlitex.ExecuteTransient(c, truncate, nil))
 		}
 		call := zombiezenWrite(c, s.Work)
 		if s.Goroutines > 1 {
@@ -146,11 +150,18 @@ func zombiezenRead(c *sqlite.Conn, work Work) func(int64) error {
 }
 
 func zombiezenWrite(c *sqlite.Conn, work Work) func(int64) error {
-	stmt := c.Prep(insert)
 	step := func(stmt *sqlite.Stmt) error {
 		_, err := stmt.Step()
 		return errors.Join(err, stmt.Reset())
 	}
+	if work == WorkUpdate {
+		stmt := c.Prep(update)
+		return func(i int64) error {
+			stmt.BindInt64(1, key(i))
+			return step(stmt)
+		}
+	}
+	stmt := c.Prep(insert)
 	insertRow := func(i int64) error {
 		stmt.BindText(1, "ann")
 		stmt.BindText(2, "ann@example.com")
