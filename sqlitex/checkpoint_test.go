@@ -143,7 +143,7 @@ func TestTheLogStaysWithinItsLimitBesideBusyReaders(t *testing.T) {
 	db := dbtest.Open(t, &sqlitex.Options{Pragmas: pragma.Config{WALAutoCheckpoint: 200, JournalSizeLimit: limit}}, blobs)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	enough := time.AfterFunc(stressTime(t), func() {
+	enough := time.AfterFunc(dbtest.Stress(t, short), func() {
 		for db.Stats().WAL.Restarts < 2 && ctx.Err() == nil { // however slow the machine is
 			time.Sleep(time.Millisecond)
 		}

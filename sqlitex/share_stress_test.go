@@ -53,7 +53,7 @@ type member struct {
 // A database holds what was acknowledged, and nothing else, whatever the neighbours did.
 func TestTheDatabaseEqualsAModelOfWhatACrowdWasTold(t *testing.T) {
 	t.Parallel()
-	for end := time.Now().Add(stressTime(t) / 2); ; {
+	for end := time.Now().Add(dbtest.Stress(t, short) / 2); ; {
 		for i, path := range []string{dbtest.Path(t), ":memory:", dbtest.Path(t)} {
 			var h hooks
 			h.Store("panic", func() { panic("in SQL") })

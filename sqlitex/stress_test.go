@@ -22,18 +22,8 @@ import (
 	"github.com/sanelite/sanelite/tx"
 )
 
-// stressTime is how long the stress tests run: SANELITE_STRESS, or a little.
-func stressTime(t testing.TB) time.Duration {
-	if text := os.Getenv("SANELITE_STRESS"); text != "" {
-		d, err := time.ParseDuration(text)
-		require.NoError(t, err, "SANELITE_STRESS")
-		return d
-	}
-	if testing.Short() {
-		return 500 * time.Millisecond
-	}
-	return 2 * time.Second
-}
+// short is how long a stress test runs where SANELITE_STRESS says nothing else.
+const short = 2 * time.Second
 
 const stressSchema = `CREATE TABLE rows (process INTEGER, worker INTEGER, n INTEGER, PRIMARY KEY (process, worker, n)) WITHOUT ROWID;
 	CREATE TABLE total (n INTEGER); INSERT INTO total VALUES (0)`
@@ -138,7 +128,7 @@ func TestProcessesThatAreKilledLoseNothingThatWasAcknowledged(t *testing.T) {
 			path := dbtest.Path(t)
 			o := &sqlitex.Options{BusyTimeout: time.Minute, Pragmas: pragma.Config{JournalMode: journal}}
 			db := dbtest.OpenAt(t, path, o, stressSchema)
-			until := time.Now().Add(stressTime(t))
+			until := time.Now().Add(dbtest.Stress(t, short))
 			var finished []*stressed
 			process := 0
 			for time.Now().Before(until) {
@@ -192,7 +182,7 @@ func TestReadOnlyHandleIsNotAlarmedByWriters(t *testing.T) {
 			require.NoError(t, dbtest.OpenAt(t, path, o, stressSchema).Close())
 			db := dbtest.OpenAt(t, path, &sqlitex.Options{Mode: sqlitex.ReadOnly, BusyTimeout: time.Minute}, "")
 			writer := startStress(t, path, 1, journal)
-			for until := time.Now().Add(stressTime(t)); time.Now().Before(until); {
+			for until := time.Now().Add(dbtest.Stress(t, short)); time.Now().Before(until); {
 				_, err := sqlitex.One[int](t.Context(), db, `SELECT n FROM total`)
 				if !assert.NoError(t, err) {
 					break
@@ -212,7 +202,7 @@ func TestHandlesOfSeveralProcessesWorkSideBySide(t *testing.T) {
 	o := &sqlitex.Options{BusyTimeout: time.Minute, ReaderIdle: time.Millisecond}
 	one, two := dbtest.OpenAt(t, path, o, stressSchema), dbtest.OpenAt(t, path, o, "")
 	other := startStress(t, path, 1, pragma.JournalWAL)
-	ctx, cancel := context.WithTimeout(t.Context(), stressTime(t))
+	ctx, cancel := context.WithTimeout(t.Context(), dbtest.Stress(t, short))
 	defer cancel()
 	var all sync.WaitGroup
 	for worker, db := range []*sqlitex.DB{one, two, one, two} {

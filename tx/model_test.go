@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -20,18 +19,6 @@ import (
 
 // model is what must be in the table t, by id.
 type model map[int]int
-
-// stress is how long random tests run; SANELITE_STRESS, a duration, makes it longer.
-func stress(t *testing.T) time.Duration {
-	t.Helper()
-	text := os.Getenv("SANELITE_STRESS")
-	if text == "" {
-		return 500 * time.Millisecond
-	}
-	d, err := time.ParseDuration(text)
-	require.NoError(t, err)
-	return d
-}
 
 // monkey runs random transactions on one database, and keeps a model of what must be in it.
 type monkey struct {
@@ -67,7 +54,7 @@ func TestTheDatabaseEqualsAModelAfterRandomTransactions(t *testing.T) {
 		if c.path == path {
 			other = dbtest.OpenAt(t, path, nil, "")
 		}
-		for end := time.Now().Add(stress(t) / 4); time.Now().Before(end); {
+		for end := time.Now().Add(dbtest.Stress(t, 500*time.Millisecond) / 4); time.Now().Before(end); {
 			m.step()
 			for _, h := range []*sqlitex.DB{m.db, other} {
 				require.Equal(t, m.now, m.read(h), "seed %d", seed)

@@ -81,10 +81,7 @@ func write(db *sqlitex.DB, way int, call string) (err error) {
 // case X1: what was acknowledged before the process was killed is there, whole, and what was refused is not.
 func TestAKilledProcessLosesNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
-	rounds, end := 3, time.Now()
-	if d, err := time.ParseDuration(os.Getenv("SANELITE_STRESS")); err == nil {
-		end = end.Add(d)
-	}
+	rounds, end := 3, time.Now().Add(dbtest.Stress(t, 0))
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanelite/sanelite/internal/capi"
 	"github.com/sanelite/sanelite/internal/conn"
+	"github.com/sanelite/sanelite/internal/dbtest"
 	"github.com/sanelite/sanelite/internal/readers"
 	"github.com/sanelite/sanelite/internal/wait"
 	"github.com/sanelite/sanelite/pragma"
@@ -142,7 +143,7 @@ func TestTheLogStaysWithinItsBound(t *testing.T) {
 	var most int64
 	var restarts, tries int
 	var slowest time.Duration
-	end, hopeless := time.Now().Add(stressTime(t, time.Second)), time.Now().Add(time.Minute+stressTime(t, 0))
+	end, hopeless := time.Now().Add(dbtest.Stress(t, time.Second)), time.Now().Add(time.Minute+dbtest.Stress(t, 0))
 	for time.Now().Before(end) || restarts < 2 && time.Now().Before(hopeless) {
 		_, frames := walCheckpoint(t, ck.Zombie(), "PASSIVE")
 		most = max(most, frames)

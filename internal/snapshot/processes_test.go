@@ -197,7 +197,7 @@ func startCrowd(t testing.TB, path, boardPath string, slot int, seed uint64, cac
 // Several processes write, read, and are killed; some use SQLite's own page cache. No reader ever sees a wrong page, nor
 // misses a commit that had returned before it began.
 func TestNoCommitOfOtherProcessesIsMissed(t *testing.T) {
-	end := time.Now().Add(stressTime(t, 3*time.Second))
+	end := time.Now().Add(dbtest.Stress(t, 3*time.Second))
 	var n totals
 	seed := firstSeed(t)
 	r := rand.New(rand.NewPCG(seed, 3))

@@ -18,17 +18,6 @@ import (
 	"github.com/sanelite/sanelite/pragma"
 )
 
-// stressTime is how long a torture test runs: short by default, or as long as SANELITE_STRESS says.
-func stressTime(t testing.TB, short time.Duration) time.Duration {
-	t.Helper()
-	if s := os.Getenv("SANELITE_STRESS"); s != "" {
-		d, err := time.ParseDuration(s)
-		require.NoError(t, err)
-		return d
-	}
-	return short
-}
-
 // firstSeed is another one in every run, unless SANELITE_SEED names it.
 func firstSeed(t testing.TB) (seed uint64) {
 	t.Helper()
@@ -60,7 +49,7 @@ func (n *totals) add(r *reader) {
 // Everything happens in a known order: writers, checkpoints, and after each of them every reader is compared, page by page,
 // with a connection whose cache is fresh.
 func TestNoPageIsEverWrong(t *testing.T) {
-	end := time.Now().Add(stressTime(t, 2*time.Second))
+	end := time.Now().Add(dbtest.Stress(t, 2*time.Second))
 	var n totals
 	done := map[string]int{}
 	for seed := firstSeed(t); time.Now().Before(end) && !t.Failed(); seed++ {
