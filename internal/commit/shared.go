@@ -144,13 +144,17 @@ func (s *shared) doOthers() bool {
 // doElsewhere is doFrom on a goroutine of its own, for statements that may call functions written in Go: with runtime.Goexit
 // these end the goroutine that they run on, which must not be the leader's.
 func (s *shared) doElsewhere(p *writer.Part) (committable bool) {
-	done := make(chan struct{})
+	there := new(shared) // s lives on the stack of a leader who allocates nothing
+	*there = *s
+	done := make(chan bool, 1)
 	go func() {
-		defer close(done)
-		s.queue.Moved()
-		committable = s.doFrom(p)
+		committable := false
+		defer func() { done <- committable }()
+		there.queue.Moved()
+		committable = there.doFrom(p)
 	}()
-	<-done
+	committable = <-done
+	*s = *there
 	s.queue.Moved()
 	return committable
 }
