@@ -15,10 +15,10 @@ import (
 
 // dynamic reads column i into the field at p, which code of the caller's may keep.
 func (c *column) dynamic(s *capi.Stmt, i int, p unsafe.Pointer, buf *Strings) error {
-	if c.static() {
-		return c.fast(s, i, p, buf)
-	}
 	t := s.ColumnType(i)
+	if c.static() {
+		return c.convert(s, i, t, p, buf)
+	}
 	switch c.op {
 	case opPointer:
 		if t == sqlite.TypeNull {

@@ -78,7 +78,20 @@ func (r *row) readStatic(s *capi.Stmt, p unsafe.Pointer, buf *Strings) error {
 		if c.embed != 0 {
 			at = r.base(p, c.embed)
 		}
-		if err := c.fast(s, i, unsafe.Add(at, c.offset), buf); err != nil {
+		at = unsafe.Add(at, c.offset)
+		switch c.op { // the two most common types, without a call
+		case opInt64:
+			if n, ok := s.Integer(i); ok {
+				*(*int64)(at) = n
+				continue
+			}
+		case opString:
+			if b, ok := s.Text(i); ok {
+				*(*string)(at) = buf.carve(b)
+				continue
+			}
+		}
+		if err := c.convert(s, i, s.ColumnType(i), at, buf); err != nil {
 			return err
 		}
 	}
@@ -97,23 +110,7 @@ func (r *row) read(s *capi.Stmt, p unsafe.Pointer, buf *Strings) error {
 	return nil
 }
 
-// fast reads column i into the field at p.
-func (c *column) fast(s *capi.Stmt, i int, p unsafe.Pointer, buf *Strings) error {
-	switch c.op {
-	case opInt64:
-		if n, ok := s.Integer(i); ok {
-			*(*int64)(p) = n
-			return nil
-		}
-	case opString:
-		if b, ok := s.Text(i); ok {
-			*(*string)(p) = buf.carve(b)
-			return nil
-		}
-	}
-	return c.convert(s, i, s.ColumnType(i), p, buf)
-}
-
+// convert reads column i, whose value is a t, into the field at p.
 func (c *column) convert(s *capi.Stmt, i int, t sqlite.ColumnType, p unsafe.Pointer, buf *Strings) error {
 	switch c.op {
 	case opPointer:

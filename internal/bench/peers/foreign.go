@@ -94,3 +94,19 @@ var buildBaseline = sync.OnceValues(func() (string, error) {
 	}
 	return program, os.Rename(unfinished, program)
 })
+
+// buildProfiled compiles cmd/side. The first time it takes a minute, since the profile makes all packages another build.
+var buildProfiled = sync.OnceValues(func() (string, error) {
+	dir, err := folder()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, ".build", "side")
+	unfinished := fmt.Sprintf("%s.%d", program, os.Getpid()) // another command may be running it
+	build := exec.Command("go", "build", "-o", unfinished, "./cmd/side")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return program, os.Rename(unfinished, program)
+})

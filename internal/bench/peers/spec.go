@@ -26,6 +26,8 @@ type Spec struct {
 
 	InCommit bool `json:"in_commit,omitempty"` // sanelite leaves checkpoints to SQLite, as all others do
 
+	Profiled bool `json:"profiled,omitempty"` // a side in Go is built with a profile: see cmd/side
+
 	KeepWAL bool `json:"keep_wal,omitempty"` // no checkpoints: the rows are to stay in the write-ahead log
 	Beside  int  `json:"beside,omitempty"`   // commits per second of sanelite's writer, beside WorkRow
 	Latency bool `json:"latency,omitempty"`  // measure single operations too
@@ -154,6 +156,9 @@ func (s Spec) command() (*exec.Cmd, error) {
 		return javascript(s.Peer, string(text))
 	}
 	self, err := os.Executable()
+	if s.Profiled {
+		self, err = buildProfiled()
+	}
 	if err != nil {
 		return nil, err
 	}

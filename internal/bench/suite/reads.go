@@ -12,7 +12,15 @@ func Reads() []harness.Workload {
 	return []harness.Workload{row(), parallel("wal"), parallel("file"), parallel("mmap"), all(), beside()}
 }
 
-const sanelite = string(peers.Sanelite)
+const (
+	sanelite         = string(peers.Sanelite)
+	saneliteProfiled = sanelite + ", with a profile"
+)
+
+// profiled is sanelite in a program that was built with a profile of its own work.
+func profiled(path string, work peers.Work) harness.Side {
+	return peers.Spec{Peer: peers.Sanelite, Work: work, Path: path, Profiled: true}.Side(saneliteProfiled, time(sanelite, harness.NoTarget, 0))
+}
 
 // filled makes a database with all rows in the file.
 func filled(dir string) (string, error) {
@@ -30,9 +38,10 @@ func row() harness.Workload {
 			}
 			return []harness.Side{
 				side(peers.Sanelite),
+				profiled(path, peers.WorkRow),
 				side(peers.C, time(sanelite, harness.AtMost, 1.15)),
 				side(peers.Zombiezen, time(sanelite, harness.AtMost, 0.60)),
-				side(peers.Bun, time(sanelite, harness.AtMost, 0.70)),
+				side(peers.Bun, time(sanelite, harness.AtMost, 0.70), time(saneliteProfiled, harness.AtMost, 0.70)),
 				side(peers.BetterSQLite3, time(sanelite, harness.AtMost, 0.50)),
 				side(peers.Mattn, time(sanelite, harness.AtMost, 0.35)),
 				side(peers.Modernc, time(sanelite, harness.AtMost, 0.30)),
@@ -88,8 +97,9 @@ func all() harness.Workload {
 			}
 			return []harness.Side{
 				side(peers.Sanelite),
+				profiled(path, peers.WorkAll),
 				side(peers.Zombiezen, time(sanelite, harness.AtMost, 0.75)),
-				side(peers.Bun, time(sanelite, harness.AtMost, 1.10)),
+				side(peers.Bun, time(sanelite, harness.AtMost, 1.10), time(saneliteProfiled, harness.AtMost, 1.10)),
 				side(peers.BetterSQLite3, time(sanelite, harness.NoTarget, 0)),
 				side(peers.Mattn, time(sanelite, harness.AtMost, 0.40)),
 				side(peers.Modernc, time(sanelite, harness.NoTarget, 0)),
