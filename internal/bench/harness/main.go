@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +20,9 @@ type Config struct {
 	Filter string // see Main
 	Dir    string // where the databases are made; empty: the system's folder for temporary files
 	JSON   string // file that gets a Report; empty: none
+
+	// Progress is called before each workload, and after the last with done equal to total; nil: not at all.
+	Progress func(done, total int, next string)
 }
 
 // Report is all results of a command, in JSON.
@@ -76,11 +80,15 @@ func Main(command string, c Config, workloads []Workload, out io.Writer) (Report
 	}
 	fmt.Fprintf(out, "%s, %s/%s, %d × %s\n", report.Go, runtime.GOOS, runtime.GOARCH, report.CPUs, report.CPU)
 	fmt.Fprintf(out, "medians of %d rounds, %v for each side in each; ratios are medians of the ratios within a round\n", c.Plan.Rounds, c.Plan.Time)
+	workloads = slices.DeleteFunc(slices.Clone(workloads), func(w Workload) bool { return !wanted.workload(w.Name) })
+	progress := c.Progress
+	if progress == nil {
+		progress = func(int, int, string) {}
+	}
+	defer progress(len(workloads), len(workloads), "")
 	var errs []error
-	for _, w := range workloads {
-		if !wanted.workload(w.Name) {
-			continue
-		}
+	for i, w := range workloads {
+		progress(i, len(workloads), w.Name)
 		r, err := runIn(c, w, wanted)
 		if err != nil {
 			errs = append(errs, err)

@@ -54,11 +54,14 @@ type Latency struct {
 // Finding is a ratio to another side, or a figure that has a limit.
 type Finding struct {
 	Of     string  `json:"of"` // what it is, in words
+	With   string  `json:"with,omitempty"`
 	Median float64 `json:"median,omitempty"`
 	Min    float64 `json:"min,omitempty"`
 	Max    float64 `json:"max,omitempty"`
 	Target string  `json:"target,omitempty"`
 	Met    string  `json:"met,omitempty"` // "pass", "FAIL", "not run", or empty without a target
+
+	Published float64 `json:"published,omitempty"`
 }
 
 // Run runs sides against each other. A side that cannot start, or fails, is in the result with the reason.
@@ -163,7 +166,9 @@ func compare(c Compare, this SideResult, all []SideResult) Finding {
 			ratios = append(ratios, c.ratio(ours[i], theirs[i]))
 		}
 	}
-	return find(c.meaning(), ratios, c.Op, c.Than)
+	f := find(c.meaning(), ratios, c.Op, c.Than)
+	f.With, f.Published = c.With, c.Published
+	return f
 }
 
 // latencies are those of each round; none if single operations were not measured.

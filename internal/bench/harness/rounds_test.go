@@ -56,8 +56,8 @@ func TestSidesRunInTurnAndRatiosAreOfOneRound(t *testing.T) {
 	assert.Equal(t, "a b c  a b c  b c a  c a b", "a b c  "+strings.Join(log[3:6], " ")+"  "+strings.Join(log[6:9], " ")+"  "+strings.Join(log[9:], " "))
 	assert.Equal(t, []float64{100, 120, 1000}, r.Sides[0].NsPerOp)
 	assert.Empty(t, r.Sides[0].Findings)
-	assert.Equal(t, []Finding{{Of: "time of a ÷ this", Median: 0.5, Min: 0.5, Max: 0.6, Target: "≤ 0.55", Met: "pass"}}, r.Sides[1].Findings)
-	assert.Equal(t, []Finding{{Of: "speed of a ÷ this", Median: 50.0 / 120, Min: 0.05, Max: 0.5, Target: "≥ 2", Met: "FAIL"}}, r.Sides[2].Findings)
+	assert.Equal(t, []Finding{{Of: "time of a ÷ this", With: "a", Median: 0.5, Min: 0.5, Max: 0.6, Target: "≤ 0.55", Met: "pass"}}, r.Sides[1].Findings)
+	assert.Equal(t, []Finding{{Of: "speed of a ÷ this", With: "a", Median: 50.0 / 120, Min: 0.05, Max: 0.5, Target: "≥ 2", Met: "FAIL"}}, r.Sides[2].Findings)
 	assert.Equal(t, [3]int{1, 1, 1}, [3]int{a.closed, b.closed, c.closed})
 }
 
@@ -76,7 +76,7 @@ func TestASideThatCannotRunIsNamedWithTheReason(t *testing.T) {
 		different,
 	}, Plan{Rounds: 2, Time: time.Millisecond})
 	require.NoError(t, err)
-	assert.Equal(t, []Finding{{Of: "speed of this ÷ missing", Target: "≥ 2", Met: "not run"}}, r.Sides[0].Findings)
+	assert.Equal(t, []Finding{{Of: "speed of this ÷ missing", With: "missing", Target: "≥ 2", Met: "not run"}}, r.Sides[0].Findings)
 	assert.Equal(t, 1, broken.closed)
 	assert.Equal(t, 1, other.closed)
 	assert.Zero(t, other.runs)
@@ -132,8 +132,8 @@ func TestFiguresAreTheGreatestOfTheRoundsAndHaveLimits(t *testing.T) {
 	s := r.Sides[0]
 	assert.Equal(t, map[string]float64{"errors": 2}, s.Figures)
 	assert.Equal(t, []Finding{
-		{Of: "p99 of slow ÷ this", Median: 20, Min: 20, Max: 20, Target: "≤ 0.10", Met: "FAIL"},
-		{Of: "speed of this ÷ slow", Median: 2, Min: 2, Max: 2},
+		{Of: "p99 of slow ÷ this", With: "slow", Median: 20, Min: 20, Max: 20, Target: "≤ 0.10", Met: "FAIL"},
+		{Of: "speed of this ÷ slow", With: "slow", Median: 2, Min: 2, Max: 2},
 		{Of: "errors", Median: 2, Min: 2, Max: 2, Target: "≤ 2", Met: "pass"},
 		{Of: PerSecond, Median: 2000, Min: 2000, Max: 2000, Target: "≥ 1,000", Met: "pass"},
 		{Of: P99Millis, Median: 1, Min: 1, Max: 1, Target: "≤ 1", Met: "pass"},

@@ -72,6 +72,8 @@ type Compare struct {
 	By   Measure
 	Op   Op      // NoTarget: the ratio is only told
 	Than float64 // the target
+
+	Published float64 // the ratio that others measured; 0 if there is none
 }
 
 // Measure says which ratio.
@@ -144,9 +146,9 @@ func (op Op) met(value, than float64) bool {
 func (op Op) target(than float64) string {
 	switch op {
 	case AtMost:
-		return "≤ " + precise(than)
+		return "≤ " + Figure(than)
 	case AtLeast:
-		return "≥ " + precise(than)
+		return "≥ " + Figure(than)
 	default:
 		return ""
 	}

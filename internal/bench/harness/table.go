@@ -97,7 +97,7 @@ func (l *layout) cells(s SideResult) []string {
 			cells = append(cells, "")
 			continue
 		}
-		cells = append(cells, precise(value))
+		cells = append(cells, Figure(value))
 	}
 	if l.published {
 		cells = append(cells, s.Published)
@@ -115,11 +115,11 @@ func (f Finding) cells() []string {
 	if f.Met == "not run" || f.Of == "" {
 		return []string{"", "", f.Target, f.Met, f.Of}
 	}
-	return []string{precise(f.Median), precise(f.Min) + " – " + precise(f.Max), f.Target, f.Met, f.Of}
+	return []string{Figure(f.Median), Figure(f.Min) + " – " + Figure(f.Max), f.Target, f.Met, f.Of}
 }
 
-// precise shows whole numbers as they are, others with two decimal places, and thousands apart.
-func precise(f float64) string {
+// Figure shows a number for people: whole ones and those from 1,000 without decimal places, thousands apart, others with two.
+func Figure(f float64) string {
 	switch {
 	case f == math.Trunc(f) || f >= 1000:
 		return thousands(fmt.Sprintf("%.0f", f))

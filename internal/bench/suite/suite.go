@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 
 	"github.com/sanelite/sanelite/internal/bench/harness"
 	"github.com/sanelite/sanelite/internal/bench/peers"
@@ -19,9 +21,31 @@ func Main(command string, workloads []harness.Workload) {
 	}
 }
 
+// Process runs a side, where args are those of the process of one.
+func Process(args []string) (is bool, err error) {
+	if len(args) != 2 {
+		return false, nil
+	}
+	switch args[0] {
+	case peers.ServeCommand:
+		return true, peers.Serve(args[1])
+	}
+	return false, nil
+}
+
+// Root is the folder of the repository.
+func Root() (string, error) {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
+	if _, err := os.Stat(filepath.Join(root, "docs")); err != nil {
+		return "", fmt.Errorf("the repository is not where this program was compiled: %w", err)
+	}
+	return root, nil
+}
+
 func run(command string, workloads []harness.Workload, args []string) error {
-	if len(args) == 2 && args[0] == peers.ServeCommand {
-		return peers.Serve(args[1])
+	if is, err := Process(args); is {
+		return err
 	}
 	config, err := harness.ParseFlags(command, args)
 	if err != nil {

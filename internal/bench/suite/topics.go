@@ -1,0 +1,34 @@
+package suite
+
+import (
+	stdtime "time"
+
+	"github.com/sanelite/sanelite/internal/bench/harness"
+)
+
+// A Topic is a list of workloads that belong together in the report.
+type Topic struct {
+	Name      string // of its command, too
+	Title     string
+	Text      string // what is measured, and how; Markdown
+	Workloads []harness.Workload
+	Plan      harness.Plan
+}
+
+// Topics are all there are, in the order of the report.
+func Topics() []Topic {
+	return []Topic{
+		{
+			Name: "reads", Title: "Reads",
+			Text: "A table of 50,000 users (id, two texts, an integer), 16 MiB of page cache, WAL. Every read sees the newest commit: " +
+				"the others begin and end a read transaction for each, as they do by themselves.",
+			Workloads: Reads(), Plan: harness.Plan{Rounds: 7, Time: 300 * stdtime.Millisecond},
+		},
+		{
+			Name: "writes", Title: "Writes",
+			Text: "One row at a time, one commit each, where the side does not share commits. What one connection writes from " +
+				"several goroutines, `database/sql` or a mutex serialises.",
+			Workloads: Writes(), Plan: harness.Plan{Rounds: 7, Time: 500 * stdtime.Millisecond},
+		},
+	}
+}
