@@ -54,7 +54,8 @@ func survives(t *testing.T, replica string) {
 	m.loseDisk()
 	m.start()
 	m.kill()
-	maps.DeleteFunc(acknowledged, func(id int64, _ string) bool { return id > int64(len(notesOf(t, m.db))) }) // since the last sync
+	restored := int64(len(notesOf(t, m.db)))
+	maps.DeleteFunc(acknowledged, func(id int64, _ string) bool { return id > restored }) // since the last sync
 	synced, issued := runUntilKilled(t, m, acknowledged)
 	verifyReplica(t, m, acknowledged, synced, issued)
 }

@@ -23,6 +23,15 @@ func restoreMissing(ctx context.Context, cfg config, log *slog.Logger) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+	// SQLite would apply a log that was left behind to whatever file gets the name, and Litestream looks for one only where the
+	// database exists. What is in the log may be worth keeping, so a person decides.
+	for _, left := range []string{cfg.database + "-wal", cfg.database + "-journal"} {
+		if _, err := os.Stat(left); err == nil {
+			return fmt.Errorf("restore: %s is there without its database: move it away first", left)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	// Litestream writes a temporary file and renames it. Its two flags make a missing replica no error.
 	cmd := exec.CommandContext(ctx, cfg.litestream, "restore",
 		"-config", cfg.replication, "-if-db-not-exists", "-if-replica-exists", "-integrity-check", "quick", cfg.database)
