@@ -30,5 +30,11 @@ func Topics() []Topic {
 				"several goroutines, `database/sql` or a mutex serialises.",
 			Workloads: Writes(), Plan: harness.Plan{Rounds: 7, Time: 500 * stdtime.Millisecond},
 		},
+		{
+			Name: "timeline", Title: "A social network beside live writes",
+			Text: "[examples/chirp](../examples/chirp/README.md) with 50,000 users, a million posts, 2.5 million follows and 2 million likes: the newest " +
+				"20 posts of those whom a random user follows, with authors and likes. The writer posts, likes and follows in turn, one commit each.",
+			Workloads: Timeline(), Plan: harness.Plan{Rounds: 5, Time: 2 * stdtime.Second},
+		},
 	}
 }
