@@ -14,6 +14,10 @@
 //
 //   - examples/quickstart does the main job in one file
 //   - examples/crud is a JSON service over HTTP
+//   - examples/chirp is a social network with a page
+//   - examples/tenants has a file for each customer
+//   - examples/load brings in a CSV file of any size
+//   - examples/backup and examples/litestream keep copies elsewhere
 //
 // Everything below internal is the machinery, one folder for each idea.
 package sanelite
