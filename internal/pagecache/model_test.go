@@ -237,7 +237,7 @@ func (m *model) check() {
 	c := cmem.At[cache](m.c)
 	require.EqualValues(m.t, len(m.pages), xPagecount(m.tls, m.c), "pages")
 	require.EqualValues(m.t, len(m.idle), c.idle, "unpinned pages")
-	require.Equal(m.t, m.base+int64(len(m.pages))*int64(c.blockSize()), Allocated(), "allocated")
+	require.Equal(m.t, m.base+int64(len(m.pages))*int64(c.bytesOfPage()), Allocated(), "allocated")
 	require.Zero(m.t, c.nBuckets&(c.nBuckets-1), "buckets")
 	found := 0
 	for i := range c.nBuckets {

@@ -36,5 +36,12 @@ func Topics() []Topic {
 				"20 posts of those whom a random user follows, with authors and likes. The writer posts, likes and follows in turn, one commit each.",
 			Workloads: Timeline(), Plan: harness.Plan{Rounds: 5, Time: 2 * stdtime.Second},
 		},
+		{
+			Name: "servers", Title: "Database servers on the same machine",
+			Text: "The same table and statements on PostgreSQL and MariaDB, with their default settings, through pgx and go-sql-driver/mysql, prepared, " +
+				"over TCP on the loopback device and over a Unix socket. A table that was published compared synchronous NORMAL with the servers as they come, " +
+				"which wait for the disk at every commit; so beside it stand FULL, which does so too, and PostgreSQL with synchronous_commit off, which does not.",
+			Workloads: Servers(), Plan: harness.Plan{Rounds: 5, Time: 500 * stdtime.Millisecond},
+		},
 	}
 }
