@@ -1,7 +1,7 @@
 // Side is the process of a side that is built with a profile, as README.md of the library advises for services: the go command
 // finds default.pgo in this folder. It was made by
 //
-//	go test -run '^$' -bench 'PointRead|SelectAll|BenchmarkInsert' -cpuprofile internal/bench/cmd/side/default.pgo ./sqlitex
+//	go test -trimpath -run '^$' -bench 'PointRead|SelectAll|BenchmarkInsert' -cpuprofile internal/bench/cmd/side/default.pgo ./sqlitex
 package main
 
 import (
