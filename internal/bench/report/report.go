@@ -2,7 +2,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,17 +72,4 @@ func (p *Page) Missed() (reached, missed, notRun int) {
 		}
 	}
 	return reached, missed, notRun
-}
-
-// Failures are the sides that began to run and failed.
-func (s Section) Failures() error {
-	var errs []error
-	for _, r := range s.Report.Results {
-		for _, side := range r.Sides {
-			if side.Failed {
-				errs = append(errs, fmt.Errorf("%s: %s: %s", r.Workload, side.Name, side.NotRun))
-			}
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/sanelite/sanelite/internal/bench/harness"
 	"github.com/sanelite/sanelite/internal/bench/peers"
+	"github.com/sanelite/sanelite/internal/bench/servers"
+	"github.com/sanelite/sanelite/internal/bench/timeline"
+	"github.com/sanelite/sanelite/internal/bench/web"
 )
 
 // Main is the main function of a command that measures workloads. The command also is the process of each side in Go.
@@ -29,6 +32,12 @@ func Process(args []string) (is bool, err error) {
 	switch args[0] {
 	case peers.ServeCommand:
 		return true, peers.Serve(args[1])
+	case servers.ServeCommand:
+		return true, servers.Serve(args[1])
+	case timeline.ServeCommand:
+		return true, timeline.Serve(args[1])
+	case web.ServeCommand:
+		return true, web.Serve(args[1])
 	}
 	return false, nil
 }
