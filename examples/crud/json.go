@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 )
 
 // readJSON reads a body that holds one JSON object, of known fields only, and not more than limit bytes.
@@ -34,14 +35,24 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) error 
 	return &problem{status: http.StatusBadRequest, Code: "malformed", Message: "the body is not as expected: " + err.Error()}
 }
 
+// appender writes its own JSON.
+type appender interface{ appendJSON([]byte) []byte }
+
 // writeJSON answers with v. An error means that nothing has been sent.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
+	var body []byte
+	if a, ok := v.(appender); ok {
+		body = a.appendJSON(nil)
+	} else {
+		var err error
+		if body, err = json.Marshal(v); err != nil {
+			return err
+		}
 	}
+	body = append(body, '\n')
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // else what is longer than 2 KB goes out in chunks
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/sanelite/sanelite/sqlitex"
@@ -29,6 +30,12 @@ func main() {
 		os.Exit(2)
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: cfg.logLevel}))
+
+	if os.Getenv("GOGC") == "" {
+		// What lives on Go's heap are a few megabytes, the data are in SQLite's memory: the collector would run dozens of times in a
+		// second. Twelve megabytes more spare a tenth of the processor time.
+		debug.SetGCPercent(400)
+	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -44,7 +44,11 @@ func newAPI(u *users, db *sqlitex.DB, cfg config, log *slog.Logger) http.Handler
 	} {
 		mux.Handle(pattern, a.handler(refuse(allow)))
 	}
-	return a.logged(withTimeout(mux, cfg.requestTimeout))
+	handler := withTimeout(mux, cfg.requestTimeout)
+	if log.Enabled(context.Background(), slog.LevelInfo) {
+		handler = a.logged(handler)
+	}
+	return handler
 }
 
 // handler answers with the error of handle, if there is one.
@@ -182,7 +186,7 @@ func withTimeout(next http.Handler, d time.Duration) http.Handler {
 	})
 }
 
-// logged writes one line for each request.
+// logged writes one line for each request, at the level INFO.
 func (a *api) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
