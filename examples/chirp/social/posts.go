@@ -25,7 +25,14 @@ type Post struct {
 // LongestBody is the length of a post in characters.
 const LongestBody = 500
 
-const postColumns = `posts.id, handle, name, body, posts.created_at, likes`
+const (
+	postColumns = `posts.id, handle, name, body, posts.created_at, likes`
+
+	postByID   = `SELECT ` + postColumns + ` FROM posts JOIN users ON users.id = user_id WHERE posts.id = ?`
+	addMention = `INSERT INTO mentions (user_id, post_id) SELECT id, ? FROM users WHERE handle = ? ON CONFLICT DO NOTHING`
+	like       = `INSERT INTO likes (post_id, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	unlike     = `DELETE FROM likes WHERE post_id = ? AND user_id = ?`
+)
 
 var mention = regexp.MustCompile(`@([a-zA-Z0-9_]{1,30})`)
 
@@ -41,30 +48,30 @@ func (n *Network) Post(ctx context.Context, userID int64, body string) (Post, er
 			return Post{}, err
 		}
 		for _, found := range mention.FindAllStringSubmatch(body, -1) {
-			_, err := w.Exec(`INSERT INTO mentions (user_id, post_id) SELECT id, ? FROM users WHERE handle = ? ON CONFLICT DO NOTHING`, id, found[1])
+			_, err := w.Exec(addMention, id, found[1])
 			if err != nil {
 				return Post{}, err
 			}
 		}
-		return tx.One[Post](w, `SELECT `+postColumns+` FROM posts JOIN users ON users.id = user_id WHERE posts.id = ?`, id)
+		return tx.One[Post](w, postByID, id)
 	})
 	return p, dangling(err, ErrNoUser)
 }
 
 // PostByID finds a post.
 func (n *Network) PostByID(ctx context.Context, id int64) (Post, error) {
-	p, err := sqlitex.One[Post](ctx, n.db, `SELECT `+postColumns+` FROM posts JOIN users ON users.id = user_id WHERE posts.id = ?`, id)
+	p, err := sqlitex.One[Post](ctx, n.db, postByID, id)
 	return p, missing(err, ErrNoPost)
 }
 
 // Like counts userID among those who like a post. Doing it again changes nothing.
 func (n *Network) Like(ctx context.Context, userID, postID int64) error {
-	_, err := n.db.Exec(ctx, `INSERT INTO likes (post_id, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, postID, userID)
+	_, err := n.db.Exec(ctx, like, postID, userID)
 	return dangling(err, ErrNoPost)
 }
 
 // Unlike undoes Like. Doing it again changes nothing.
 func (n *Network) Unlike(ctx context.Context, userID, postID int64) error {
-	_, err := n.db.Exec(ctx, `DELETE FROM likes WHERE post_id = ? AND user_id = ?`, postID, userID)
+	_, err := n.db.Exec(ctx, unlike, postID, userID)
 	return err
 }

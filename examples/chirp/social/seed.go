@@ -1,10 +1,10 @@
 package social
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -33,24 +33,19 @@ type Progress struct {
 	Elapsed     time.Duration
 }
 
-// Seed makes a new network at path, where nothing may be. It is built beside, in path.seeding, and gets its name when it is
-// whole: a run that was killed leaves that file, and the next one begins anew. progress may be nil.
+// Seed makes a new network at path, where nothing may be. It is built beside, and gets its name when it is whole: a run that was
+// killed leaves a file path.seeding-…, and the next one removes it and begins anew. progress may be nil.
 func Seed(ctx context.Context, path string, s Sizes, progress func(Progress)) (err error) {
 	if s.Users < 2 || s.Posts < 0 || s.Follows < 0 || s.Likes < 0 || s.Follows > s.Users*(s.Users-1)/2 || s.Likes > s.Posts*s.Users/mostLiked {
 		return fmt.Errorf("%w sizes: %+v", ErrInvalid, s)
 	}
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s: %w", path, fs.ErrExist)
-	}
-	unfinished := path + ".seeding"
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(unfinished + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	building, err := unfinished(path)
+	if err != nil {
+		return err
 	}
 	// Nobody needs the file before it is whole: no log, and no waiting for the disk but at the end. That every row refers to one
 	// that is there, a test has found out; to look each of them up takes as long as all the rest.
-	n, err := Open(ctx, unfinished, &sqlitex.Options{Pragmas: pragma.Config{
+	n, err := Open(ctx, building, &sqlitex.Options{Pragmas: pragma.Config{
 		JournalMode: pragma.JournalMemory, Synchronous: pragma.SyncOff, CacheSize: 256 * pragma.MiB, ForeignKeys: pragma.Off,
 	}})
 	if err != nil {
@@ -59,24 +54,12 @@ func Seed(ctx context.Context, path string, s Sizes, progress func(Progress)) (e
 	g := &generator{Sizes: s, progress: progress, begin: time.Now()}
 	err = errors.Join(g.fill(ctx, n.db), n.db.Close())
 	if err == nil {
-		err = finish(unfinished, path)
+		err = finish(building, path)
+	}
+	if err != nil {
+		_ = os.Remove(building) // it may be gone already
 	}
 	return err
-}
-
-// finish flushes the file and gives it its name, unless that has been taken meanwhile.
-func finish(unfinished, path string) error {
-	f, err := os.Open(unfinished) // no connection is open any more
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(unfinished, path); err != nil {
-		return err
-	}
-	return os.Remove(unfinished)
 }
 
 // generator makes up a network. Each table has a source of random numbers of its own, so that the size of one does not
@@ -86,6 +69,9 @@ type generator struct {
 	progress func(Progress)
 	begin    time.Time
 	done     int64
+
+	handles  []string   // of the users, in the order of their ids
+	mentions [][2]int64 // in posts: user and post
 }
 
 func (g *generator) random(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(g.Seed, stream)) }
@@ -105,7 +91,7 @@ func (g *generator) fill(ctx context.Context, db *sqlitex.DB) error {
 		if err := w.Script(strings.Join(names, ";")); err != nil {
 			return err
 		}
-		for _, fill := range []func(*tx.Writer) error{g.users, g.posts, g.follows, g.likes} {
+		for _, fill := range []func(*tx.Writer) error{g.users, g.posts, g.mentioned, g.follows, g.likes} {
 			if err := fill(w); err != nil {
 				return err
 			}
@@ -146,10 +132,11 @@ func counted[T any](g *generator, step string, rows iter.Seq[T]) iter.Seq[T] {
 	}
 }
 
-// epoch is when the network was founded; a post is written every eight seconds.
+// epoch is when the network was founded; a post is written every eight seconds, and every twentieth mentions somebody.
 const (
-	epoch    = 1_700_000_000_000
-	postEach = 8_000
+	epoch       = 1_700_000_000_000
+	postEach    = 8_000
+	mentionEach = 20
 )
 
 func (g *generator) users(w *tx.Writer) error {
@@ -162,7 +149,9 @@ func (g *generator) users(w *tx.Writer) error {
 	_, err := tx.ExecEach(w, `INSERT INTO users VALUES (:id, :handle, :name, :created_at)`, counted(g, "users", func(yield func(user) bool) {
 		for i := range int64(g.Users) {
 			first, last := words.name(), words.name()
-			if !yield(user{i + 1, fmt.Sprintf("%s_%d", strings.ToLower(first), i+1), first + " " + last, epoch + i}) {
+			handle := fmt.Sprintf("%s_%d", strings.ToLower(first), i+1)
+			g.handles = append(g.handles, handle)
+			if !yield(user{i + 1, handle, first + " " + last, epoch + i}) {
 				return
 			}
 		}
@@ -173,6 +162,7 @@ func (g *generator) users(w *tx.Writer) error {
 func (g *generator) posts(w *tx.Writer) error {
 	r := g.random(2)
 	words, who := newWords(r), newPopular(r, g.Users)
+	mentioned := newPopular(g.random(5), g.Users)
 	type post struct {
 		ID, UserID       int64
 		Body             string
@@ -184,11 +174,24 @@ func (g *generator) posts(w *tx.Writer) error {
 			if r.IntN(4) == 0 { // who is followed by many writes more
 				author = who.pick()
 			}
-			if !yield(post{i + 1, author, words.sentence(), epoch + i*postEach, int64(g.likesOf(int(i)))}) {
+			body := words.sentence()
+			if i%mentionEach == mentionEach-1 {
+				id := mentioned.pick()
+				body += " @" + g.handles[id-1]
+				g.mentions = append(g.mentions, [2]int64{id, i + 1})
+			}
+			if !yield(post{i + 1, author, body, epoch + i*postEach, int64(g.likesOf(int(i)))}) {
 				return
 			}
 		}
 	}))
+	return err
+}
+
+// mentioned writes the mentions that posts has come upon.
+func (g *generator) mentioned(w *tx.Writer) error {
+	slices.SortFunc(g.mentions, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	_, err := tx.ExecEach(w, `INSERT INTO mentions VALUES (?, ?)`, slices.Values(g.mentions))
 	return err
 }
 

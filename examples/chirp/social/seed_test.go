@@ -17,7 +17,7 @@ import (
 	"github.com/sanelite/sanelite/sqlitex"
 )
 
-var small = Sizes{Users: 501, Posts: 10_007, Follows: 5_003, Likes: 20_011, Seed: 7}
+var small = Sizes{Users: 501, Posts: 4_007, Follows: 3_003, Likes: 8_011, Seed: 7}
 
 // content is a digest of all rows.
 func content(t *testing.T, db *sqlitex.DB) string {
@@ -28,6 +28,7 @@ func content(t *testing.T, db *sqlitex.DB) string {
 		`SELECT concat_ws('|', id, user_id, body, created_at, likes) FROM posts ORDER BY id`,
 		`SELECT concat_ws('|', follower_id, followee_id) FROM follows ORDER BY 1`,
 		`SELECT concat_ws('|', post_id, user_id) FROM likes ORDER BY 1`,
+		`SELECT concat_ws('|', user_id, post_id) FROM mentions ORDER BY 1`,
 	} {
 		for row, err := range sqlitex.Each[string](t.Context(), db, sql) {
 			require.NoError(t, err)
@@ -53,12 +54,16 @@ func TestTheSameSeedMakesTheSameNetworkOfExactlyTheSizesAskedFor(t *testing.T) {
 		dbtest.Verify(t, path) // foreign keys, too: seeding does not look at them
 		n, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)
-		for table, want := range map[string]int{"users": small.Users, "posts": small.Posts, "follows": small.Follows, "likes": small.Likes} {
+		for table, want := range map[string]int{"users": small.Users, "posts": small.Posts, "follows": small.Follows, "likes": small.Likes, "mentions": small.Posts / mentionEach} {
 			got, err := sqlitex.One[int](t.Context(), n.DB(), `SELECT count(*) FROM `+table)
 			require.NoError(t, err)
 			assert.Equal(t, want, got, table)
 		}
 		wrong, err := sqlitex.One[int](t.Context(), n.DB(), `SELECT count(*) FROM posts WHERE likes <> (SELECT count(*) FROM likes WHERE post_id = posts.id)`)
+		require.NoError(t, err)
+		assert.Zero(t, wrong)
+		wrong, err = sqlitex.One[int](t.Context(), n.DB(), `SELECT count(*) FROM mentions JOIN users ON users.id = mentions.user_id JOIN posts ON posts.id = post_id
+			WHERE body NOT LIKE '%@' || handle`)
 		require.NoError(t, err)
 		assert.Zero(t, wrong)
 		indexes, err := sqlitex.One[int](t.Context(), n.DB(), `SELECT count(*) FROM sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL`)
@@ -87,11 +92,29 @@ func TestASeedThatDidNotEndLeavesNothingUnderTheName(t *testing.T) {
 		}
 	})
 	require.ErrorIs(t, err, context.Canceled)
-	assert.NoFileExists(t, path)
-	require.NoError(t, Seed(t.Context(), path, small, nil), "what is left is no obstacle")
-	assert.NoFileExists(t, path+".seeding")
+	files, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Empty(t, files)
+	require.NoError(t, Seed(t.Context(), path, small, nil))
 	require.ErrorIs(t, Seed(t.Context(), path, small, nil), fs.ErrExist)
-	require.NoError(t, os.Remove(path))
+}
+
+// The second run takes the first for one that was killed.
+func TestOfTwoSeedsAtOnceOnlyAWholeNetworkGetsTheName(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "seeded.db")
+	var second error
+	begun := false
+	first := Seed(t.Context(), path, small, func(Progress) {
+		if !begun {
+			begun = true
+			ctx, cancel := context.WithCancel(t.Context())
+			second = Seed(ctx, path, small, func(Progress) { cancel() })
+		}
+	})
+	require.ErrorIs(t, second, context.Canceled)
+	require.ErrorIs(t, first, fs.ErrNotExist)
+	assert.NoFileExists(t, path)
 }
 
 func TestSizesThatMakeNoSenseAreRefused(t *testing.T) {
@@ -99,38 +122,5 @@ func TestSizesThatMakeNoSenseAreRefused(t *testing.T) {
 	for _, s := range []Sizes{{}, {Users: 1}, {Users: 10, Follows: 46}, {Users: 10, Posts: 10, Likes: 2}, {Users: 10, Posts: -1}} {
 		err := Seed(t.Context(), filepath.Join(t.TempDir(), "x.db"), s, nil)
 		require.True(t, errors.Is(err, ErrInvalid), "%+v: %v", s, err)
-	}
-}
-
-func benchmarkNetwork(b *testing.B) *Network {
-	b.Helper()
-	path := filepath.Join(b.TempDir(), "seeded.db")
-	require.NoError(b, Seed(b.Context(), path, Sizes{Users: 5_000, Posts: 100_000, Follows: 250_000, Likes: 200_000, Seed: 1}, nil))
-	n, err := Open(b.Context(), path, nil)
-	require.NoError(b, err)
-	b.Cleanup(func() { assert.NoError(b, n.Close(context.Background())) })
-	return n
-}
-
-func BenchmarkTimeline(b *testing.B) {
-	n := benchmarkNetwork(b)
-	i := int64(0)
-	for b.Loop() {
-		i++
-		posts, err := n.Timeline(b.Context(), 1+i*7919%5_000, 0, 20)
-		if err != nil {
-			b.Fatal(len(posts), err)
-		}
-	}
-}
-
-func BenchmarkPost(b *testing.B) {
-	n := benchmarkNetwork(b)
-	i := int64(0)
-	for b.Loop() {
-		i++
-		if _, err := n.Post(b.Context(), 1+i*7919%5_000, "what is new"); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

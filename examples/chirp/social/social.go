@@ -1,7 +1,7 @@
 // Package social is a small social network in one SQLite file: users who post, follow and like. It knows nothing of HTTP.
 //
-// social.go opens the file, migrations.go and the folder of SQL beside it bring its schema up to date, users.go, posts.go and
-// timeline.go are the queries, seed.go makes a network of any size for trying things out.
+// social.go opens the file, migrations.go brings its schema up to date, users.go, posts.go and timeline.go are the queries. seed.go
+// makes a network of any size for trying things out, unfinished.go sees to it that it is whole or not there, words.go invents texts.
 package social
 
 import (

@@ -26,7 +26,16 @@ type Profile struct {
 	Following int64 `json:"following"`
 }
 
-const userColumns = `id, handle, name, created_at`
+const (
+	userColumns = `id, handle, name, created_at`
+
+	userByHandle   = `SELECT ` + userColumns + ` FROM users WHERE handle = ?`
+	countPosts     = `SELECT count(*) FROM posts WHERE user_id = ?`
+	countFollowers = `SELECT count(*) FROM follows WHERE followee_id = ?`
+	countFollowing = `SELECT count(*) FROM follows WHERE follower_id = ?`
+	follow         = `INSERT INTO follows (follower_id, followee_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	unfollow       = `DELETE FROM follows WHERE follower_id = ? AND followee_id = ?`
+)
 
 // CreateUser adds a user. The handle has 1 to 30 letters, digits and underscores, and nobody else's in any case.
 func (n *Network) CreateUser(ctx context.Context, handle, name string) (User, error) {
@@ -43,23 +52,23 @@ func (n *Network) CreateUser(ctx context.Context, handle, name string) (User, er
 
 // UserByHandle finds a user.
 func (n *Network) UserByHandle(ctx context.Context, handle string) (User, error) {
-	u, err := sqlitex.One[User](ctx, n.db, `SELECT `+userColumns+` FROM users WHERE handle = ?`, handle)
+	u, err := sqlitex.One[User](ctx, n.db, userByHandle, handle)
 	return u, missing(err, ErrNoUser)
 }
 
 // Profile finds a user and counts. It asks four questions in one read transaction: the answers fit together.
 func (n *Network) Profile(ctx context.Context, handle string) (p Profile, err error) {
 	err = n.db.Read(ctx, func(r *tx.Reader) error {
-		if p.User, err = tx.One[User](r, `SELECT `+userColumns+` FROM users WHERE handle = ?`, handle); err != nil {
+		if p.User, err = tx.One[User](r, userByHandle, handle); err != nil {
 			return missing(err, ErrNoUser)
 		}
 		for _, count := range []struct {
 			of  *int64
 			sql string
 		}{
-			{&p.Posts, `SELECT count(*) FROM posts WHERE user_id = ?`},
-			{&p.Followers, `SELECT count(*) FROM follows WHERE followee_id = ?`},
-			{&p.Following, `SELECT count(*) FROM follows WHERE follower_id = ?`},
+			{&p.Posts, countPosts},
+			{&p.Followers, countFollowers},
+			{&p.Following, countFollowing},
 		} {
 			if *count.of, err = tx.One[int64](r, count.sql, p.ID); err != nil {
 				return err
@@ -75,13 +84,13 @@ func (n *Network) Follow(ctx context.Context, follower, followee int64) error {
 	if follower == followee {
 		return fmt.Errorf("%w: nobody follows themselves", ErrInvalid)
 	}
-	_, err := n.db.Exec(ctx, `INSERT INTO follows (follower_id, followee_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, follower, followee)
+	_, err := n.db.Exec(ctx, follow, follower, followee)
 	return dangling(err, ErrNoUser)
 }
 
 // Unfollow undoes Follow. Doing it again changes nothing.
 func (n *Network) Unfollow(ctx context.Context, follower, followee int64) error {
-	_, err := n.db.Exec(ctx, `DELETE FROM follows WHERE follower_id = ? AND followee_id = ?`, follower, followee)
+	_, err := n.db.Exec(ctx, unfollow, follower, followee)
 	return err
 }
 
