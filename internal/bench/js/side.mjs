@@ -7,6 +7,40 @@ const bulkRows = 50000;
 const select = "SELECT id, name, email, created FROM users";
 const insert = "INSERT INTO users (name, email, created) VALUES (?, ?, ?)";
 
+// queries answer with all their rows; good looks at some of them, where id is the parameter.
+const queries = {
+	all: {
+		sql: select,
+		rows,
+		good: (found) => found[0].name === "user1" && found[rows - 1].created === rows,
+	},
+	many: {
+		sql: "SELECT id, kind, body, created FROM events",
+		rows: 100000,
+		good: (found) => found[0].body === "event number 1" && found[99999].id === 100000,
+	},
+	group: {
+		sql: `SELECT m.id, m.name, count(*) AS comments, max(c.created) AS latest
+			FROM members m JOIN articles a ON a.member_id = m.id JOIN comments c ON c.article_id = a.id
+			GROUP BY m.id ORDER BY m.id`,
+		rows: 200,
+		good: (found) => found[0].name === "member1" && found[199].comments === 400,
+	},
+	comments: {
+		sql: `SELECT m.id, m.name, a.id AS article_id, a.title, c.id AS comment_id, c.body
+			FROM members m JOIN articles a ON a.member_id = m.id JOIN comments c ON c.article_id = a.id
+			WHERE m.id = ? ORDER BY a.id, c.id`,
+		rows: 400,
+		arg: (i) => ((i * 37) % 200) + 1,
+		good: (found, id) => found[0].id === id && found[399].article_id === id * 20 && found[0].body.startsWith("comment "),
+	},
+	large: {
+		sql: "SELECT id, body FROM texts",
+		rows: 100,
+		good: (found) => found[0].body.startsWith("000001") && found[99].body.length === 200000,
+	},
+};
+
 const answer = (value) => process.stdout.write(JSON.stringify(value) + "\n");
 
 function check(good) {
@@ -27,10 +61,6 @@ const works = {
 			64,
 		];
 	},
-	all(db) {
-		const stmt = db.prepare(select);
-		return [() => check(stmt.all().length === rows), 1, 1];
-	},
 	insert(db) {
 		const stmt = db.prepare(insert);
 		return [(i) => void stmt.run("ann", "ann@example.com", i), 1, 4];
@@ -43,6 +73,19 @@ const works = {
 		return [() => write.immediate(), bulkRows, 1];
 	},
 };
+
+function read(db, query) {
+	const stmt = db.prepare(query.sql);
+	return [
+		(i) => {
+			const args = query.arg ? [query.arg(i)] : [];
+			const found = stmt.all(...args);
+			check(found.length === query.rows && query.good(found, args[0]));
+		},
+		1,
+		1,
+	];
+}
 
 function open(Database, spec) {
 	const db = new Database(spec.path);
@@ -66,7 +109,8 @@ try {
 	spec = JSON.parse(process.argv[2]);
 	const Database = globalThis.Bun ? (await import("bun:sqlite")).Database : (await import("better-sqlite3")).default;
 	[db, info] = open(Database, spec);
-	[work, operations, batch] = works[spec.work](db);
+	const query = queries[spec.work];
+	[work, operations, batch] = query ? read(db, query) : works[spec.work](db);
 } catch (e) {
 	answer({ error: String(e) });
 	process.exit();

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -13,26 +14,27 @@ import (
 )
 
 func openDatabaseSQL(s Spec) (*sql.DB, error) {
-	query := url.Values{}
-	driver := "sqlite"
+	query := url.Values{"_txlock": {"immediate"}}
 	if s.Peer == Mattn {
-		driver = "sqlite3"
-		query = url.Values{
-			"_busy_timeout": {"5000"},
-			"_journal_mode": {"WAL"},
-			"_synchronous":  {s.synchronous()},
-			"_cache_size":   {fmt.Sprint(-cacheKiB)},
-			"_txlock":       {"immediate"},
-		}
+		query.Set("_busy_timeout", "5000")
+		query.Set("_journal_mode", "WAL")
+		query.Set("_synchronous", s.synchronous())
+		query.Set("_cache_size", fmt.Sprint(-cacheKiB))
 	} else {
-		query.Set("_txlock", "immediate")
 		for _, p := range s.pragmas() {
 			query.Add("_pragma", p[0]+"("+p[1]+")")
 		}
 	}
+	// The package ncruces has this name in the program cmd/drivers/ncruces.
+	driver := map[Peer]string{Mattn: "sqlite3", Modernc: "sqlite", Ncruces: string(Ncruces)}[s.Peer]
 	db, err := sql.Open(driver, "file:"+(&url.URL{Path: s.Path}).EscapedPath()+"?"+query.Encode())
 	if err == nil {
-		db.SetMaxOpenConns(1) // one writer; the readers compared here are single
+		connections := s.Goroutines
+		if s.Work.writes() {
+			connections = 1 // SQLite has one writer
+		}
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
 	}
 	return db, err
 }
@@ -48,19 +50,10 @@ func startDatabaseSQL(s Spec) (_ *loop, info harness.Info, err error) {
 			err = errors.Join(err, l.Close())
 		}
 	}()
-	if err := db.QueryRow("SELECT sqlite_version()").Scan(&info.SQLite); err != nil {
+	if info, err = databaseSQLInfo(db); err != nil {
 		return nil, info, err
 	}
-	info.Settings = map[string]string{}
-	for _, name := range settings {
-		var value string
-		if err := db.QueryRow("PRAGMA " + name).Scan(&value); err != nil {
-			return nil, info, fmt.Errorf("PRAGMA %s: %w", name, err)
-		}
-		info.Settings[name] = value
-	}
-	query := map[Work]string{WorkRow: selectRow, WorkAll: selectAll, WorkInsert: insert, WorkUpdate: update, WorkBulk: insert}[s.Work]
-	stmt, err := db.Prepare(query)
+	stmt, err := db.Prepare(databaseSQLStatement(s.Work))
 	if err != nil {
 		return nil, info, err
 	}
@@ -85,7 +78,45 @@ func startDatabaseSQL(s Spec) (_ *loop, info harness.Info, err error) {
 	return l, info, nil
 }
 
+// databaseSQLInfo opens all connections that there may be, and reads the settings of each.
+func databaseSQLInfo(db *sql.DB) (info harness.Info, err error) {
+	ctx := context.Background()
+	for range db.Stats().MaxOpenConnections {
+		c, err := db.Conn(ctx)
+		if err != nil {
+			return info, err
+		}
+		defer c.Close()
+		if err := c.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&info.SQLite); err != nil {
+			return info, err
+		}
+		before := info.Settings
+		info.Settings = map[string]string{}
+		for _, name := range settings {
+			value := "0" // where SQLite was built without memory-mapping, mmap_size has no row
+			if err := c.QueryRowContext(ctx, "PRAGMA "+name).Scan(&value); err != nil && (name != "mmap_size" || !errors.Is(err, sql.ErrNoRows)) {
+				return info, fmt.Errorf("PRAGMA %s: %w", name, err)
+			}
+			info.Settings[name] = value
+			if before != nil && before[name] != value {
+				return info, fmt.Errorf("PRAGMA %s is %q on one connection and %q on another", name, before[name], value)
+			}
+		}
+	}
+	return info, nil
+}
+
+func databaseSQLStatement(work Work) string {
+	if r := readers[work]; r != nil {
+		return r.text()
+	}
+	return map[Work]string{WorkRow: selectRow, WorkInsert: insert, WorkUpdate: update, WorkBulk: insert}[work]
+}
+
 func databaseSQLCall(db *sql.DB, stmt *sql.Stmt, work Work) func(int64) error {
+	if r := readers[work]; r != nil {
+		return r.databaseSQL(stmt)
+	}
 	switch work {
 	case WorkRow:
 		return func(i int64) error {
@@ -97,8 +128,6 @@ func databaseSQLCall(db *sql.DB, stmt *sql.Stmt, work Work) func(int64) error {
 			}
 			return err
 		}
-	case WorkAll:
-		return func(int64) error { return databaseSQLAll(stmt) }
 	case WorkInsert:
 		return func(i int64) error {
 			_, err := stmt.Exec("ann", "ann@example.com", i)
@@ -112,26 +141,6 @@ func databaseSQLCall(db *sql.DB, stmt *sql.Stmt, work Work) func(int64) error {
 	default:
 		return func(int64) error { return databaseSQLBulk(db, stmt) }
 	}
-}
-
-func databaseSQLAll(stmt *sql.Stmt) error {
-	rows, err := stmt.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var users []user
-	for rows.Next() {
-		var u user
-		if err := rows.Scan(&u.ID, &u.Name, &u.Email, &u.Created); err != nil {
-			return err
-		}
-		users = append(users, u)
-	}
-	if rows.Err() == nil && len(users) != Rows {
-		return fmt.Errorf("%d rows", len(users))
-	}
-	return rows.Err()
 }
 
 func databaseSQLBulk(db *sql.DB, stmt *sql.Stmt) error {

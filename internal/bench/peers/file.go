@@ -11,7 +11,13 @@ import (
 
 // Create makes a database with the table of users, which is empty or has Rows rows, all in the database file itself.
 func Create(path string, filled bool) error {
-	c, err := create(path, filled)
+	return checkpointed(create(path, users(filled)))
+}
+
+// CreateLibrary makes the database of WorkMany, WorkGroup, WorkComments and WorkLarge.
+func CreateLibrary(path string) error { return checkpointed(create(path, library)) }
+
+func checkpointed(c *sqlite.Conn, err error) error {
 	if err != nil {
 		return err
 	}
@@ -21,7 +27,7 @@ func Create(path string, filled bool) error {
 // CreateInWAL makes a database whose rows are all in the write-ahead log, and stay there until done is called: it keeps a
 // connection, since the last one to close would copy them back. done tells if they did not stay.
 func CreateInWAL(path string) (done func() error, err error) {
-	c, err := create(path, true)
+	c, err := create(path, users(true))
 	if err != nil {
 		return nil, err
 	}
@@ -34,14 +40,17 @@ func CreateInWAL(path string) (done func() error, err error) {
 	}, nil
 }
 
-func create(path string, filled bool) (*sqlite.Conn, error) {
+func users(filled bool) []string {
+	if filled {
+		return []string{schema, fill}
+	}
+	return []string{schema}
+}
+
+func create(path string, statements []string) (*sqlite.Conn, error) {
 	c, err := openZombiezen(Spec{Path: path, KeepWAL: true})
 	if err != nil {
 		return nil, err
-	}
-	statements := []string{schema}
-	if filled {
-		statements = append(statements, fill)
 	}
 	for _, sql := range statements {
 		if err := zsqlitex.ExecuteTransient(c, sql, nil); err != nil {

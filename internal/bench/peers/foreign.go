@@ -95,18 +95,26 @@ var buildBaseline = sync.OnceValues(func() (string, error) {
 	return program, os.Rename(unfinished, program)
 })
 
-// buildProfiled compiles cmd/side. The first time it takes a minute, since the profile makes all packages another build.
-var buildProfiled = sync.OnceValues(func() (string, error) {
+// The programs of sides that need another build than the command that measures. The first time each takes a minute.
+var (
+	buildProfiled = sync.OnceValues(func() (string, error) { return build("side", "./cmd/side") })
+	buildNcruces  = sync.OnceValues(func() (string, error) {
+		return build("ncruces", "-ldflags=-X github.com/ncruces/go-sqlite3/driver.driverName="+string(Ncruces), "./cmd/drivers/ncruces")
+	})
+)
+
+// build compiles a command of this module. args are those of go build.
+func build(name string, args ...string) (string, error) {
 	dir, err := folder()
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(dir, ".build", "side")
+	program := filepath.Join(dir, ".build", name)
 	unfinished := fmt.Sprintf("%s.%d", program, os.Getpid()) // another command may be running it
-	build := exec.Command("go", "build", "-o", unfinished, "./cmd/side")
+	build := exec.Command("go", append([]string{"build", "-o", unfinished}, args...)...)
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return program, os.Rename(unfinished, program)
-})
+}

@@ -43,6 +43,7 @@ const (
 	Zombiezen     Peer = "zombiezen"
 	Mattn         Peer = "mattn"
 	Modernc       Peer = "modernc"
+	Ncruces       Peer = "ncruces" // a program of its own, too
 	Bun           Peer = "bun"
 	BetterSQLite3 Peer = "better-sqlite3"
 	C             Peer = "C"
@@ -58,38 +59,16 @@ const (
 	WorkInsert Work = "insert" // one row, one commit, where the side does not share commits
 	WorkUpdate Work = "update" // one of all rows, and so mostly another page, one commit; in Go only
 	WorkBulk   Work = "bulk"   // BulkRows rows in one transaction; an operation is a row
+
+	// Of the database that CreateLibrary makes, into a slice or array.
+	WorkMany     Work = "many"     // all rows of a table of 100,000
+	WorkGroup    Work = "group"    // a join of three tables, grouped
+	WorkComments Work = "comments" // one of 200 users with 20 articles and 400 comments, by a join
+	WorkLarge    Work = "large"    // all rows of a table of 100, of 200 KB each
 )
 
-const (
-	// Rows is the size of the table that is read.
-	Rows = 50_000
-	// BulkRows is the number of rows in a transaction of WorkBulk.
-	BulkRows = 50_000
-	// cacheKiB is the page cache of every connection. The whole table fits.
-	cacheKiB = 16 << 10
-)
-
-// Schema, data and statements are the same for all sides; js and c repeat the statements.
-const (
-	schema    = `CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created INTEGER)`
-	fill      = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50000) INSERT INTO users SELECT i, 'user' || i, 'user' || i || '@example.com', i FROM c`
-	selectRow = `SELECT id, name, email, created FROM users WHERE id = ?`
-	selectAll = `SELECT id, name, email, created FROM users`
-	insert    = `INSERT INTO users (name, email, created) VALUES (?, ?, ?)`
-	update    = `UPDATE users SET created = created + 1 WHERE id = ?`
-	empty     = `DELETE FROM users`
-	truncate  = `PRAGMA wal_checkpoint(TRUNCATE)`
-)
-
-type user struct {
-	ID      int64
-	Name    string
-	Email   string
-	Created int64
-}
-
-// key walks over all keys in an order that looks random.
-func key(i int64) int64 { return i*31337%Rows + 1 }
+// cacheKiB is the page cache of every connection. The whole table of users fits.
+const cacheKiB = 16 << 10
 
 func (s Spec) synchronous() string {
 	if s.Full {
@@ -156,8 +135,11 @@ func (s Spec) command() (*exec.Cmd, error) {
 		return javascript(s.Peer, string(text))
 	}
 	self, err := os.Executable()
-	if s.Profiled {
+	switch {
+	case s.Profiled:
 		self, err = buildProfiled()
+	case s.Peer == Ncruces:
+		self, err = buildNcruces()
 	}
 	if err != nil {
 		return nil, err
@@ -197,7 +179,7 @@ func (s Spec) start() (harness.Runner, harness.Info, error) {
 		l, info, err = startSanelite(s)
 	case Zombiezen:
 		l, info, err = startZombiezen(s)
-	case Mattn, Modernc:
+	case Mattn, Modernc, Ncruces:
 		l, info, err = startDatabaseSQL(s)
 	default:
 		err = fmt.Errorf("no such peer: %q", s.Peer)

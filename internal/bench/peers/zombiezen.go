@@ -2,7 +2,6 @@ package peers
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"zombiezen.com/go/sqlite"
@@ -71,8 +70,8 @@ func startZombiezen(s Spec) (_ *loop, info harness.Info, err error) {
 		}
 		return c, err
 	}
-	switch s.Work {
-	case WorkRow, WorkAll:
+	switch {
+	case !s.Work.writes():
 		for range s.Goroutines {
 			c, err := open()
 			if err != nil {
@@ -114,36 +113,19 @@ func zombiezenUser(stmt *sqlite.Stmt) user {
 }
 
 func zombiezenRead(c *sqlite.Conn, work Work) func(int64) error {
-	if work == WorkRow {
-		stmt := c.Prep(selectRow)
-		return func(i int64) error {
-			id := key(i)
-			stmt.BindInt64(1, id)
-			if row, err := stmt.Step(); err != nil || !row {
-				return errors.Join(err, errWrongRow)
-			}
-			u := zombiezenUser(stmt)
-			if err := stmt.Reset(); err != nil || u.ID != id {
-				return errors.Join(err, errWrongRow)
-			}
-			return nil
-		}
+	if r := readers[work]; r != nil {
+		return r.zombiezen(c.Prep(r.text()))
 	}
-	stmt := c.Prep(selectAll)
-	return func(int64) error {
-		var users []user
-		for {
-			row, err := stmt.Step() // resets itself at the end
-			if err != nil {
-				return err
-			}
-			if !row {
-				break
-			}
-			users = append(users, zombiezenUser(stmt))
+	stmt := c.Prep(selectRow)
+	return func(i int64) error {
+		id := key(i)
+		stmt.BindInt64(1, id)
+		if row, err := stmt.Step(); err != nil || !row {
+			return errors.Join(err, errWrongRow)
 		}
-		if len(users) != Rows {
-			return fmt.Errorf("%d rows", len(users))
+		u := zombiezenUser(stmt)
+		if err := stmt.Reset(); err != nil || u.ID != id {
+			return errors.Join(err, errWrongRow)
 		}
 		return nil
 	}

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,10 +14,9 @@ import (
 	"github.com/sanelite/sanelite/internal/bench/harness"
 )
 
-// PGBench is a side that reads by key with PostgreSQL's own benchmark program, as a second opinion on what the server can do. The
-// rows are those that another side of the workload makes.
+// PGBench is a side that reads by key with PostgreSQL's own benchmark program, as a second opinion on what the server can do.
 func (s *Servers) PGBench(name string, compare ...harness.Compare) harness.Side {
-	return harness.Side{Name: name, Compare: compare, Start: func() (harness.Runner, harness.Info, error) {
+	return s.untilInterrupted(harness.Side{Name: name, Compare: compare, Start: func() (harness.Runner, harness.Info, error) {
 		info := harness.Info{SQLite: "pgbench"}
 		if s.postgresErr != nil {
 			return nil, info, s.postgresErr
@@ -25,10 +25,25 @@ func (s *Servers) PGBench(name string, compare ...harness.Compare) harness.Side 
 		if err != nil {
 			return nil, info, err
 		}
+		if err := s.fillPostgres(context.Background()); err != nil {
+			return nil, info, err
+		}
 		script := filepath.Join(s.dir, "read.sql")
 		text := fmt.Sprintf("\\set id random(1, %d)\nSELECT id, name, email, created FROM users WHERE id = :id;\n", Rows)
 		return &pgbench{program, script, s.postgres.port}, info, os.WriteFile(script, []byte(text), 0o644)
-	}}
+	}})
+}
+
+// fillPostgres makes the rows, which are the same that the other sides make.
+func (s *Servers) fillPostgres(ctx context.Context) error {
+	c, _, err := openPostgres(ctx, Spec{Peer: Postgres, At: s.postgres.postgresURL(false)})
+	if err != nil {
+		return err
+	}
+	if err = c.empty(ctx); err == nil {
+		err = c.fill(ctx)
+	}
+	return errors.Join(err, c.Close())
 }
 
 type pgbench struct {
@@ -41,8 +56,10 @@ var tps = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \(without initial connection 
 // Run takes at least a second: pgbench counts whole ones.
 func (p *pgbench) Run(d time.Duration) (s harness.Sample, err error) {
 	seconds := max(1, int(d.Round(time.Second)/time.Second))
-	out, err := exec.Command(p.program, "-n", "-M", "prepared", "-c", "1", "-T", strconv.Itoa(seconds), "-f", p.script,
-		"-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-U", "bench", "postgres").CombinedOutput()
+	cmd := exec.Command(p.program, "-n", "-M", "prepared", "-c", "1", "-T", strconv.Itoa(seconds), "-f", p.script,
+		"-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-U", "bench", "postgres")
+	harness.EndWithParent(cmd)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return s, fmt.Errorf("pgbench: %w: %s", err, lastLine(out))
 	}

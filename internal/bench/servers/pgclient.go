@@ -96,8 +96,8 @@ func (p pgConn) all(ctx context.Context) ([]record, error) {
 	}
 	defer rows.Close()
 	var users []record
+	var u record // here, so that it is allocated once
 	for rows.Next() {
-		var u record
 		if err := rows.Scan(&u.ID, &u.Name, &u.Email, &u.Created); err != nil {
 			return nil, err
 		}

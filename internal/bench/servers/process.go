@@ -104,10 +104,8 @@ func answering(err error) bool {
 
 // stop ends the server in order, or by force where that takes too long.
 func (p *process) stop() error {
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil { // PostgreSQL's fast shutdown
-		return err
-	}
-	_ = p.cmd.Process.Signal(terminate) // MariaDB's
+	_ = p.cmd.Process.Signal(os.Interrupt) // PostgreSQL's fast shutdown; an error if it has ended by itself
+	_ = p.cmd.Process.Signal(terminate)    // MariaDB's
 	kill := time.AfterFunc(startTimeout, func() { _ = p.cmd.Process.Kill() })
 	defer kill.Stop()
 	err := p.cmd.Wait()

@@ -51,17 +51,21 @@ type Servers struct {
 	postgres, mariadb       *process
 	postgresErr, mariadbErr error
 	dir                     string
+
+	interrupted context.Context
+	unwatch     context.CancelFunc
 }
 
 // Start starts both below dir.
 func Start(dir string) *Servers {
 	s := &Servers{dir: dir}
+	s.watch()
 	s.postgres, s.postgresErr = startPostgres(dir)
 	s.mariadb, s.mariadbErr = startMariaDB(dir)
 	return s
 }
 
-// Stop ends both.
+// Stop ends both. After an interrupt it does not return: it removes dir, and ends this process.
 func (s *Servers) Stop() error {
 	var errs []error
 	for _, p := range []*process{s.postgres, s.mariadb} {
@@ -69,6 +73,7 @@ func (s *Servers) Stop() error {
 			errs = append(errs, p.stop())
 		}
 	}
+	s.endWhenInterrupted()
 	return errors.Join(errs...)
 }
 
@@ -87,7 +92,7 @@ func (s *Servers) Side(spec Spec, name string, unix bool, compare ...harness.Com
 	default:
 		spec.At = filepath.Join(s.dir, name+".db")
 	}
-	return harness.Side{Name: name, Want: spec.want(), Compare: compare, Start: harness.Command(func() (*exec.Cmd, error) {
+	return s.untilInterrupted(harness.Side{Name: name, Want: spec.want(), Compare: compare, Start: harness.Command(func() (*exec.Cmd, error) {
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +105,7 @@ func (s *Servers) Side(spec Spec, name string, unix bool, compare ...harness.Com
 			return nil, err
 		}
 		return exec.Command(self, ServeCommand, string(text)), nil
-	})}
+	})})
 }
 
 // want is how the settings read that decide what a commit promises.

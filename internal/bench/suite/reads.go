@@ -45,6 +45,7 @@ func row() harness.Workload {
 				side(peers.BetterSQLite3, time(sanelite, harness.AtMost, 0.50)),
 				side(peers.Mattn, time(sanelite, harness.AtMost, 0.35)),
 				side(peers.Modernc, time(sanelite, harness.AtMost, 0.30)),
+				side(peers.Ncruces, time(sanelite, harness.NoTarget, 0)),
 			}, nil, err
 		},
 	}
@@ -103,6 +104,7 @@ func all() harness.Workload {
 				side(peers.BetterSQLite3, time(sanelite, harness.NoTarget, 0)),
 				side(peers.Mattn, time(sanelite, harness.AtMost, 0.40)),
 				side(peers.Modernc, time(sanelite, harness.NoTarget, 0)),
+				side(peers.Ncruces, time(sanelite, harness.NoTarget, 0)),
 			}, nil, err
 		},
 	}

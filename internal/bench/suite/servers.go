@@ -10,9 +10,11 @@ import (
 func Servers() []harness.Workload {
 	return []harness.Workload{
 		against("server-insert", "one client inserts one row at a time, a commit each", "insert", servers.Spec{Work: servers.Insert, Clients: 1}, 7, 7),
+		against("server-insert-8", "8 clients insert one row at a time, a commit each", "insert", servers.Spec{Work: servers.Insert, Clients: 8}, 0, 0),
 		against("server-insert-64", "64 clients insert one row at a time, a commit each", "insert", servers.Spec{Work: servers.Insert, Clients: 64}, 0, 0),
 		against("server-transaction", "50,000 rows in one transaction, one INSERT each", "row", servers.Spec{Work: servers.Transaction, Clients: 1}, 39, 40),
 		against("server-row", "one client reads one row of 50,000 by key", "read", servers.Spec{Work: servers.Row, Clients: 1}, 19, 21),
+		against("server-row-8", "8 clients read one row of 50,000 by key", "read", servers.Spec{Work: servers.Row, Clients: 8}, 0, 0),
 		against("server-row-64", "64 clients read one row of 50,000 by key", "read", servers.Spec{Work: servers.Row, Clients: 64}, 0, 0),
 		against("server-all", "SELECT of 50,000 rows into a slice of structs", "read", servers.Spec{Work: servers.All, Clients: 1}, 2.7, 1.8),
 	}

@@ -36,6 +36,12 @@ func Topics() []Topic {
 			Workloads: Writes(), Plan: harness.Plan{Rounds: 7, Time: 500 * stdtime.Millisecond},
 		},
 		{
+			Name: "drivers", Title: "Queries, with all drivers",
+			Text: "What programs ask for beside single rows. mattn, modernc and ncruces go through `database/sql`; all Go sides read into the same structs, " +
+				"the sides in JavaScript into arrays of objects.",
+			Workloads: Drivers(), Plan: harness.Plan{Rounds: 5, Time: 300 * stdtime.Millisecond},
+		},
+		{
 			Name: "timeline", Title: "A social network beside live writes",
 			Text: "[examples/chirp](../examples/chirp/README.md) with 50,000 users, a million posts, 2.5 million follows and 2 million likes: the newest " +
 				"20 posts of those whom a random user follows, with authors and likes. The writer posts, likes and follows in turn, one commit each.",
