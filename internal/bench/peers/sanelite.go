@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"zombiezen.com/go/sqlite"
 
@@ -38,16 +39,21 @@ func startSanelite(s Spec) (*loop, harness.Info, error) {
 	if err != nil {
 		return nil, info, err
 	}
-	borrow := db.ReadConn
-	if s.Work.writes() {
-		borrow = db.WriteConn
-	}
-	err = borrow(ctx, func(c *sqlite.Conn) (err error) {
+	if err := db.ReadConn(ctx, func(c *sqlite.Conn) (err error) {
 		info, err = zombiezenInfo(c)
 		return err
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, info, errors.Join(err, db.Close())
+	}
+	if s.Work.writes() {
+		// The writer is asked, not borrowed: where user code has had it, it has to reckon with functions written in Go.
+		for _, name := range settings {
+			value, err := sqlitex.ExecOne[any](ctx, db, "PRAGMA "+name)
+			if err != nil {
+				return nil, info, errors.Join(err, db.Close())
+			}
+			info.Settings[name] = fmt.Sprint(value)
+		}
 	}
 	info.Settings[pageCache] = db.Stats().PageCache
 	l := &loop{work: s.Work, closings: []func() error{db.Close}}
