@@ -158,23 +158,39 @@ func (k *Checkpointer) due(x *capi.WALIndex) bool {
 	return frames >= copied && (int(frames-copied) >= k.cfg.Copy || int(frames) >= k.cfg.Restart)
 }
 
-// round does one PASSIVE checkpoint and, if the log is long, starts it over. It reports whether it came further.
+// round copies the log and, if it is long, starts it over. It reports whether it came further.
 func (k *Checkpointer) round() bool {
 	if k.conn == nil && !k.open() {
 		return false
 	}
-	_, before := k.index.Log()
+	frames, before := k.index.Log()
+	for left := frames - before; ; {
+		if !k.copy() {
+			return false
+		}
+		frames, copied := k.index.Log()
+		if int(frames) < k.cfg.Restart {
+			return copied != before
+		}
+		// Starting over copies what is left while writers stand still: after a backup, a hundred megabytes may have come
+		// meanwhile. So it is copied once more, unless readers or a fast writer let it become no less.
+		appended := frames - copied
+		if int(appended) < k.cfg.Copy || appended > left/2 || k.isClosed() {
+			return k.startOver(int(frames))
+		}
+		left = appended
+	}
+}
+
+// copy does a PASSIVE checkpoint. It reports whether that can have had an effect.
+func (k *Checkpointer) copy() bool {
 	_, _, err := k.conn.Checkpoint(capi.CheckpointPassive)
 	if err != nil && !sqlerr.IsBusy(err) { // busy: somebody else is at it
 		k.fail(err)
 		return false
 	}
 	k.count(func(s *Stats) { s.Passive++; s.Last = nil })
-	frames, copied := k.index.Log()
-	if int(frames) < k.cfg.Restart {
-		return copied != before
-	}
-	return k.startOver(int(frames))
+	return true
 }
 
 func (k *Checkpointer) open() bool {
