@@ -52,8 +52,7 @@ type FileLock struct {
 // from it but its header: a journal is not rolled back, a log not recovered.
 //
 // The lock is that of the VFS, on the file object behind the connection; going from SHARED to EXCLUSIVE at once is what SQLite
-// itself does before it rolls back a hot journal. https://www.sqlite.org/c3ref/io_methods.html, xLock;
-// https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlfilepointer
+// itself does before it rolls back a hot journal. https://www.sqlite.org/c3ref/io_methods.html, xLock
 func LockFile(path string) (*FileLock, error) {
 	initialize()
 	l := &FileLock{tls: libc.NewTLS()}
@@ -87,11 +86,10 @@ func (l *FileLock) lock() int32 {
 	defer libc.Xfree(l.tls, schema)
 	out := libc.Xcalloc(l.tls, 1, 8)
 	defer libc.Xfree(l.tls, out)
-	if rc := lib.Xsqlite3_file_control(l.tls, l.db, schema, lib.SQLITE_FCNTL_FILE_POINTER, out); rc != lib.SQLITE_OK {
-		return rc
+	file, methods := fileOf(l.tls, l.db, schema, out)
+	if file == 0 {
+		return lib.SQLITE_MISUSE
 	}
-	file := *cmem.At[uintptr](out)
-	methods := cmem.At[lib.Tsqlite3_io_methods](*cmem.At[uintptr](file))
 	xLock := cmem.Call[func(*libc.TLS, uintptr, int32) int32](methods.FxLock)
 	for _, level := range []int32{lib.SQLITE_LOCK_SHARED, lib.SQLITE_LOCK_EXCLUSIVE} {
 		if rc := xLock(l.tls, file, level); rc != lib.SQLITE_OK {

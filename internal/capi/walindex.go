@@ -49,18 +49,10 @@ type WALIndex struct {
 // WALIndex returns the WAL-index of main, or nil where there is none to be looked at. It must only be asked for in WAL mode:
 // for a rollback journal, asking would create the -shm file.
 //
-// The file object comes from https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlfilepointer, and its
-// xShmMap is public too: https://www.sqlite.org/c3ref/io_methods.html.
+// xShmMap is public: https://www.sqlite.org/c3ref/io_methods.html.
 func (c *Conn) WALIndex() *WALIndex {
-	if rc := lib.Xsqlite3_file_control(c.tls, c.db, c.main, lib.SQLITE_FCNTL_FILE_POINTER, c.word); rc != lib.SQLITE_OK {
-		return nil
-	}
-	file := *cmem.At[uintptr](c.word)
-	if file == 0 || *cmem.At[uintptr](file) == 0 {
-		return nil
-	}
-	methods := cmem.At[lib.Tsqlite3_io_methods](*cmem.At[uintptr](file))
-	if methods.FiVersion < 2 || methods.FxShmMap == 0 {
+	file, methods := fileOf(c.tls, c.db, c.main, c.word)
+	if file == 0 || methods.FiVersion < 2 || methods.FxShmMap == 0 {
 		return nil
 	}
 	x := &WALIndex{conn: c, file: file, xShmMap: cmem.Call[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](methods.FxShmMap)}
