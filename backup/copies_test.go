@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -152,6 +153,41 @@ func TestCopyHasThePermissionsOfTheSource(t *testing.T) {
 			info, err := os.Stat(beside(db, "copy"))
 			require.NoError(t, err)
 			assert.Equal(t, mode, info.Mode().Perm())
+		}
+	})
+}
+
+// A heldSource tells when checkpoints may begin again.
+type heldSource struct {
+	*sqlitex.DB
+	resumed func()
+}
+
+func (s *heldSource) HoldCheckpoints() (resume func()) {
+	end := s.DB.HoldCheckpoints()
+	return sync.OnceFunc(func() {
+		s.resumed()
+		end()
+	})
+}
+
+// A checkpoint beside the flush of a copy, or the freeing of the one before, holds commits up for as long as those take.
+func TestNoCheckpointBeginsUntilTheCopyIsInItsPlaceOrBeingVerified(t *testing.T) {
+	eachWay(t, func(t *testing.T, way way) {
+		db := open(t, 100)
+		path := beside(db, "copy")
+		placed := map[backup.Verification]bool{backup.VerifyOff: true, backup.VerifyFull: false}
+		for verify, want := range placed {
+			_ = os.Remove(path)
+			resumed := 0
+			src := &heldSource{db, func() {
+				resumed++
+				_, err := os.Stat(path)
+				assert.Equal(t, want, err == nil, verify)
+			}}
+			_, err := way(t.Context(), src, path, &backup.Options{Verify: verify})
+			require.NoError(t, err)
+			assert.Equal(t, 1, resumed)
 		}
 	})
 }

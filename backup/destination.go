@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/sanelite/sanelite/internal/capi"
@@ -231,12 +232,9 @@ func (d *destination) replace(aside *sideStep) error {
 	if err != nil {
 		return err
 	}
-	release := func() {
-		if lock != nil {
-			lock.Release()
-			lock = nil
-		}
-	}
+	var old *os.File
+	defer func() { _ = old.Close() }() // after the release; no harm if it is nil or closed
+	release := sync.OnceFunc(lock.Release)
 	defer release()
 	if err := aside.take(); err != nil {
 		return err
@@ -248,8 +246,13 @@ func (d *destination) replace(aside *sideStep) error {
 	removeEmptySideFiles(d.path)
 	if runtime.GOOS == "windows" {
 		release() // a file that is open cannot be replaced there
+	} else {
+		// Who closes a deleted file last frees its space, which takes long. SQLite would do that under a mutex that its
+		// connections in this process, to whatever files, take for every commit and every snapshot.
+		old, _ = os.Open(d.path)
 	}
 	if err := os.Rename(d.temporary, d.path); err != nil {
+		_ = old.Close() // before the release: closing drops all locks that this process has on the file, so they must be ours
 		return err
 	}
 	d.temporary = ""

@@ -33,6 +33,10 @@ func VacuumInto(ctx context.Context, src Source, path string, options *Options) 
 type filler func(ctx context.Context, src Source, temp string, o *Options) (pages int, err error)
 
 // create has fill make a copy beside path, checks it, and gives it its name.
+//
+// No checkpoint begins while a copy is made: the snapshot pins the log, so that one would be of no use. Nor while it is flushed and an
+// old one freed: a checkpoint would flush all that was written meanwhile, each would hold the other up, and with it the commits that
+// wait for the log to start over.
 func create(ctx context.Context, src Source, path string, options *Options, fill filler) (Result, error) {
 	return perform(ctx, options, "copy to", path, func(o *Options) (Result, error) {
 		d, err := newDestination(path, src.Path())
@@ -46,10 +50,19 @@ func create(ctx context.Context, src Source, path string, options *Options, fill
 			return Result{}, err
 		}
 		defer d.discard() // also when Progress panics
-		result, err := d.fill(ctx, src, o, fill)
+		resume := src.HoldCheckpoints()
+		defer resume()
+		pages, err := fill(ctx, src, d.temporary, o)
 		if err == nil {
 			err = d.flush(src.Path())
 		}
+		if err != nil {
+			return Result{}, err
+		}
+		if o.Verify != VerifyOff {
+			resume() // that takes long
+		}
+		result, err := verifyCopy(ctx, d.temporary, pages, o)
 		if err == nil {
 			err = d.place(o.Overwrite)
 		}
@@ -76,15 +89,6 @@ func perform(ctx context.Context, options *Options, op, path string, work func(o
 	return result, nil
 }
 
-// fill has a copy of src made in the temporary file, and checks it.
-func (d *destination) fill(ctx context.Context, src Source, o *Options, fill filler) (Result, error) {
-	pages, err := fill(ctx, src, d.temporary, o)
-	if err != nil {
-		return Result{}, err
-	}
-	return verifyCopy(ctx, d.temporary, pages, o)
-}
-
 // failed says in an error what was being done, and with which file.
 func failed(op, path string, err error) error {
 	if found := new(CheckError); errors.As(err, &found) {
@@ -99,7 +103,6 @@ func failed(op, path string, err error) error {
 
 // copySnapshot is the filler of To.
 func copySnapshot(ctx context.Context, src Source, temp string, o *Options) (pages int, err error) {
-	defer src.HoldCheckpoints()()
 	err = src.ReadConn(ctx, func(c *sqlite.Conn) (err error) {
 		end, err := beginSnapshot(ctx, c)
 		if err != nil {

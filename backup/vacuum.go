@@ -16,7 +16,6 @@ func vacuumInto(ctx context.Context, src Source, temp string, o *Options) (pages
 	if src.Path() == memoryPath {
 		return vacuumMemory(ctx, src, temp, o)
 	}
-	defer src.HoldCheckpoints()()
 	var wal bool
 	err = src.ReadConn(ctx, func(c *sqlite.Conn) error {
 		wal, pages, err = vacuumConn(c, temp, o)

@@ -27,9 +27,15 @@ func stream(ctx context.Context, src Source, w io.Writer, o *Options) (result Re
 	if err != nil {
 		return Result{}, err
 	}
-	d := destination{temporary: temp}
-	defer d.discard()
-	if result, err = d.fill(ctx, src, o, copySnapshot); err != nil {
+	defer removeTemporary(temp)
+	resume := src.HoldCheckpoints()
+	defer resume()
+	pages, err := copySnapshot(ctx, src, temp, o)
+	resume()
+	if err != nil {
+		return Result{}, err
+	}
+	if result, err = verifyCopy(ctx, temp, pages, o); err != nil {
 		return Result{}, err
 	}
 	f, err := os.Open(temp) // no connection is open on it
@@ -50,6 +56,7 @@ type contextReader struct {
 	r   io.Reader
 }
 
+// Read reads nothing more once the context is done.
 func (c *contextReader) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err
