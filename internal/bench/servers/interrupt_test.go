@@ -34,9 +34,8 @@ func TestMain(m *testing.M) {
 // beInterrupted is a benchmark of a server that does nothing but wait for its end. It prints the server's process id, and what a
 // side answers after the interrupt.
 func beInterrupted(dir string) error {
-	s := &Servers{dir: dir, postgres: &process{cmd: exec.Command("sleep", "600"), dir: dir}}
-	s.watch()
-	side := s.untilInterrupted(harness.Side{Start: func() (harness.Runner, harness.Info, error) { return &pgbench{}, harness.Info{}, nil }})
+	s := &Servers{dir: dir, postgres: &process{cmd: exec.Command("sleep", "600"), dir: dir}, interrupts: harness.WatchInterrupts()}
+	side := s.interrupts.Side(harness.Side{Start: func() (harness.Runner, harness.Info, error) { return &pgbench{}, harness.Info{}, nil }})
 	r, _, err := side.Start()
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ func beInterrupted(dir string) error {
 		return err
 	}
 	fmt.Println(s.postgres.cmd.Process.Pid)
-	<-s.interrupted.Done()
+	<-s.interrupts.Context.Done()
 	_, err = r.Run(0)
 	_, _, startErr := side.Start()
 	fmt.Println(err, startErr)

@@ -16,7 +16,7 @@ import (
 
 // PGBench is a side that reads by key with PostgreSQL's own benchmark program, as a second opinion on what the server can do.
 func (s *Servers) PGBench(name string, compare ...harness.Compare) harness.Side {
-	return s.untilInterrupted(harness.Side{Name: name, Compare: compare, Start: func() (harness.Runner, harness.Info, error) {
+	return s.interrupts.Side(harness.Side{Name: name, Compare: compare, Start: func() (harness.Runner, harness.Info, error) {
 		info := harness.Info{SQLite: "pgbench"}
 		if s.postgresErr != nil {
 			return nil, info, s.postgresErr

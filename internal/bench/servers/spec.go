@@ -51,15 +51,12 @@ type Servers struct {
 	postgres, mariadb       *process
 	postgresErr, mariadbErr error
 	dir                     string
-
-	interrupted context.Context
-	unwatch     context.CancelFunc
+	interrupts              *harness.Interrupts
 }
 
 // Start starts both below dir.
 func Start(dir string) *Servers {
-	s := &Servers{dir: dir}
-	s.watch()
+	s := &Servers{dir: dir, interrupts: harness.WatchInterrupts()}
 	s.postgres, s.postgresErr = startPostgres(dir)
 	s.mariadb, s.mariadbErr = startMariaDB(dir)
 	return s
@@ -73,7 +70,7 @@ func (s *Servers) Stop() error {
 			errs = append(errs, p.stop())
 		}
 	}
-	s.endWhenInterrupted()
+	s.interrupts.End(s.dir)
 	return errors.Join(errs...)
 }
 
@@ -92,7 +89,7 @@ func (s *Servers) Side(spec Spec, name string, unix bool, compare ...harness.Com
 	default:
 		spec.At = filepath.Join(s.dir, name+".db")
 	}
-	return s.untilInterrupted(harness.Side{Name: name, Want: spec.want(), Compare: compare, Start: harness.Command(func() (*exec.Cmd, error) {
+	return s.interrupts.Side(harness.Side{Name: name, Want: spec.want(), Compare: compare, Start: harness.Command(func() (*exec.Cmd, error) {
 		if err != nil {
 			return nil, err
 		}

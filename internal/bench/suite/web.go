@@ -47,7 +47,7 @@ func crud(work web.Work, title string, pinned bool) harness.Workload {
 		for i, service := range []web.Service{web.Crud, web.CrudBun, web.CrudNode} {
 			specs[i].Service = service
 		}
-		specs, done, err := web.Sides(dir, specs...)
+		specs, done := web.Sides(dir, specs...)
 		ours := specs[0].Side(sanelite + ", net/http")
 		ours.Limits = faultless()
 		bun, node := specs[1].Side("Bun, Hono, bun:sqlite"), specs[2].Side("Node.js, Hono, better-sqlite3")
@@ -56,7 +56,7 @@ func crud(work web.Work, title string, pinned bool) harness.Workload {
 			ahead.Op = harness.NoTarget
 		}
 		bun.Compare, node.Compare = []harness.Compare{ahead}, []harness.Compare{twice}
-		return []harness.Side{ours, bun, node}, done, err
+		return []harness.Side{ours, bun, node}, done, nil
 	}
 	return w
 }
@@ -84,7 +84,7 @@ func tenantsWrite() harness.Workload {
 			spec := web.Spec{Service: web.Tenants, Work: web.WorkItems, Clients: tenantClients, Apps: 1}
 			one := spec
 			one.ServiceOn, one.ClientsOn = "0", "1"
-			specs, done, err := web.Sides(dir, one, spec)
+			specs, done := web.Sides(dir, one, spec)
 			onOne, onTwo := specs[0].Side("service on one processor"), specs[1].Side("service on all processors")
 			onOne.Published = publishedWritesSay
 			onOne.Limits = faultless(
@@ -93,7 +93,7 @@ func tenantsWrite() harness.Workload {
 			)
 			onTwo.Limits = faultless()
 			onTwo.Compare = []harness.Compare{gain(onOne.Name, harness.NoTarget, 0)}
-			return []harness.Side{onOne, onTwo}, done, err
+			return []harness.Side{onOne, onTwo}, done, nil
 		},
 	}
 }
@@ -103,11 +103,11 @@ func tenants200() harness.Workload {
 		Name: "tenants-200", Unit: "request",
 		Title: fmt.Sprintf("200 apps, all open; an item written and read again in one after the other; %d clients over HTTP", tenantClients),
 		Open: func(dir string) ([]harness.Side, func() error, error) {
-			specs, done, err := web.Sides(dir, web.Spec{Service: web.Tenants, Work: web.WorkMix, Clients: tenantClients, Apps: 200})
+			specs, done := web.Sides(dir, web.Spec{Service: web.Tenants, Work: web.WorkMix, Clients: tenantClients, Apps: 200})
 			side := specs[0].Side("200 apps")
 			side.Published = publishedRSSSay
 			side.Limits = faultless(harness.Limit{Figure: web.FigureRSS, Op: harness.AtMost, Than: 150})
-			return []harness.Side{side}, done, err
+			return []harness.Side{side}, done, nil
 		},
 	}
 }
@@ -120,11 +120,11 @@ func tenantsFiles() harness.Workload {
 			spec := web.Spec{Service: web.Tenants, Work: web.WorkItems, Clients: tenantClients, Apps: 1}
 			many := spec
 			many.Apps = 200
-			specs, done, err := web.Sides(dir, spec, many)
+			specs, done := web.Sides(dir, spec, many)
 			one, files := specs[0].Side("1 file"), specs[1].Side("200 files")
 			one.Limits, files.Limits = faultless(), faultless()
 			files.Compare = []harness.Compare{speedup(one.Name, harness.NoTarget, 0)}
-			return []harness.Side{one, files}, done, err
+			return []harness.Side{one, files}, done, nil
 		},
 	}
 }

@@ -27,6 +27,8 @@ type Spec struct {
 	ClientsOn string `json:"clients_on,omitempty"`
 
 	Program []string `json:"program,omitempty"` // found out by command
+
+	interrupts *harness.Interrupts // of the workload
 }
 
 // Work is what clients ask for.
@@ -50,7 +52,7 @@ const ServeCommand = "serve-web"
 
 // Side makes a side of a workload.
 func (s Spec) Side(name string) harness.Side {
-	return harness.Side{Name: name, Start: interruptible(harness.Command(s.command)), Want: s.want()}
+	return s.interrupts.Side(harness.Side{Name: name, Start: harness.Command(s.command), Want: s.want()})
 }
 
 // want are the settings that a service of users must have; those of tenants are its own affair.
@@ -106,11 +108,15 @@ func on(processors string, line []string) ([]string, error) {
 // dir is the folder of a side; sides are numbered, since their names are for people.
 func dir(root string, side int) string { return filepath.Join(root, fmt.Sprintf("side%d", side)) }
 
-// Sides gives each spec a folder of its own below root. The function that it returns is for harness.Workload.
-func Sides(root string, specs ...Spec) ([]Spec, func() error, error) {
-	done, err := watchInterrupts(root)
+// Sides gives each spec a folder of its own below root. The function that it returns is for harness.Workload: after an interrupt
+// it does not return, but removes root and ends this process.
+func Sides(root string, specs ...Spec) ([]Spec, func() error) {
+	interrupts := harness.WatchInterrupts()
 	for i := range specs {
-		specs[i].Dir = dir(root, i)
+		specs[i].Dir, specs[i].interrupts = dir(root, i), interrupts
 	}
-	return specs, done, err
+	return specs, func() error {
+		interrupts.End(root)
+		return nil
+	}
 }
