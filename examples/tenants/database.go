@@ -36,7 +36,7 @@ func registryOptions(cfg config, log *slog.Logger) apps.Options {
 func smallDatabase(log *slog.Logger) sqlitex.Options {
 	return sqlitex.Options{
 		MaxReaders:    2,                // one that reads a long list does not stop the others; the second opens when needed only
-		ReaderIdle:    10 * time.Second, // then an app that only writes has one connection again
+		ReaderIdle:    time.Second,      // the second, and in an app that only writes the first: it takes less than a millisecond to open again
 		MaxStatements: 16,               // there are eight, and the library's own
 		Pragmas: pragma.Config{
 			CacheSize:        48 * pragma.KiB, // for each connection: the inner pages of some ten thousand items; the system caches the rest
