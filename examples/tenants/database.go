@@ -35,9 +35,9 @@ func registryOptions(cfg config, log *slog.Logger) apps.Options {
 // open: its connections first, then the pages that they keep. The README has the figures.
 func smallDatabase(log *slog.Logger) sqlitex.Options {
 	return sqlitex.Options{
-		MaxReaders:    2,                // one that reads a long list does not stop the others; the second opens when needed only
-		ReaderIdle:    time.Second,      // the second, and in an app that only writes the first: it takes less than a millisecond to open again
-		MaxStatements: 16,               // there are eight, and the library's own
+		MaxReaders:    2,           // one that reads a long list does not stop the others; the second opens when needed only
+		ReaderIdle:    time.Second, // the second, and in an app that only writes the first: it takes less than a millisecond to open again
+		MaxStatements: 16,          // there are eight, and the library's own
 		Pragmas: pragma.Config{
 			CacheSize:        48 * pragma.KiB, // for each connection: the inner pages of some ten thousand items; the system caches the rest
 			JournalSizeLimit: 32 * pragma.MiB, // of the log on disk; at half of it the log starts over
