@@ -44,7 +44,7 @@ type options struct {
 func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
 	flags.BoolVar(&o.quick, "quick", false, "3 rounds of 0.1 s each, in a page of its own: shows that everything works, measures little")
-	flags.BoolVar(&o.render, "render", false, "measure nothing, write the page anew from the figures of the last run")
+	flags.BoolVar(&o.render, "render", false, "measure nothing, write the page anew with the figures of the last run")
 	only := flags.String("only", "", "regular expression of topics to measure; what is on the page of the others stays")
 	flags.StringVar(&o.page, "page", "", "`file` to write (default: docs/performance.md, or a temporary one with -quick)")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "folder for the databases; where it is in memory, durable writes cost nothing")
@@ -82,11 +82,13 @@ func run(args []string) error {
 		return err
 	}
 	var failed error
-	if !o.render {
+	if o.render {
+		explain(page)
+	} else {
 		failed = measure(o, page)
-		if err := save(figures, page); err != nil {
-			return errors.Join(failed, err)
-		}
+	}
+	if err := save(figures, page); err != nil {
+		return errors.Join(failed, err)
 	}
 	if err := page.Write(o.page); err != nil {
 		return errors.Join(failed, err)
@@ -128,6 +130,17 @@ func measure(o options, page *report.Page) error {
 		page.Machine = report.ThisMachine(r.CPU, o.dir)
 	}
 	return errors.Join(errs...)
+}
+
+// explain says of figures that were measured before what is said of them today.
+func explain(page *report.Page) {
+	for _, t := range suite.Topics() {
+		for i := range page.Sections {
+			if s := &page.Sections[i]; s.Name == t.Name {
+				s.Title, s.Text = t.Title, t.Text
+			}
+		}
+	}
 }
 
 func load(path string) (*report.Page, error) {
