@@ -53,7 +53,7 @@ func Topics() []Topic {
 				"better-sqlite3: the same answers, compared endpoint by endpoint by a test, the same settings of SQLite, 50,000 users. Then " +
 				"[examples/tenants](../examples/tenants/README.md), a file for each app. Each service and the clients are processes of their own." +
 				"\n\n*Where others win.* A user read by id takes hardly more processor time than the health check does, which reads next to nothing: that is " +
-				"net/http, which takes twice as long for a request as Bun's server in C++. Where requests have a body it takes more than for the write. Shared " +
+				"net/http, which takes twice as long for a request as Bun's server in C++. Where requests have a body, net/http and JSON take about as much as the write. Shared " +
 				"commits make up for it where the database has more to do, as in creating and deleting. Services and clients share the processors of the machine, " +
 				"so that with few of them Go's use of all is of little help.",
 			Workloads: Web(), Plan: harness.Plan{Rounds: 5, Time: stdtime.Second},
